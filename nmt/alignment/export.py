@@ -1,0 +1,119 @@
+"""Alignments as files: JSON lines with words, weights and links, and plain Pharaoh links.
+
+Each file is written beside its place and renamed when whole, so that a reader never meets half of one.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from nmt.alignment.links import Link, check_range, format_links, parse_links
+from nmt.alignment.matrix import AlignmentMatrix
+from nmt.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceAlignment:
+    """One sentence pair's matrix and the links drawn from it; `index` is its 0-based line in the text, where known."""
+
+    matrix: AlignmentMatrix
+    links: frozenset[Link]
+    index: int | None = None
+
+
+def write_json_lines(path: str | Path, alignments: Iterable[SentenceAlignment]) -> None:
+    """Write one JSON object a line: `index` (where known), `source`, `target`, `weights` ([T][S]) and `links`.
+
+    Weights are rounded to 6 significant digits; `links` is a Pharaoh string. Raises DataError where the file cannot be
+    written, ValueError on weights that are no finite numbers, which JSON cannot hold.
+    """
+    with _whole_file(Path(path)) as file:
+        for alignment in alignments:
+            json.dump(_to_object(alignment), file, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            file.write("\n")
+
+
+def read_json_lines(path: str | Path) -> list[SentenceAlignment]:
+    """Read what `write_json_lines` wrote; blank lines are passed over.
+
+    Raises DataError on a file that cannot be read, and on a line (`file:line`) that is no such object.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise DataError(f"{path}: alignments cannot be read ({error.strerror}); give a JSON lines file") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text; give a JSON lines file written by this toolkit") from error
+    return [_from_line(line, f"{path}:{number}") for number, line in enumerate(lines, start=1) if line.strip()]
+
+
+def write_pharaoh(path: str | Path, sentences: Iterable[Iterable[Link]]) -> None:
+    """Write 0-based Pharaoh links, `i-j` with the source first, one sentence pair a line (empty: no links).
+
+    Raises DataError where the file cannot be written.
+    """
+    with _whole_file(Path(path)) as file:
+        for links in sentences:
+            file.write(format_links(links) + "\n")
+
+
+def _to_object(alignment: SentenceAlignment) -> dict[str, Any]:
+    matrix = alignment.matrix
+    return {
+        **({} if alignment.index is None else {"index": alignment.index}),
+        "source": matrix.source,
+        "target": matrix.target,
+        "weights": [[float(f"{weight:.6g}") for weight in row] for row in matrix.weights.tolist()],
+        "links": format_links(alignment.links),
+    }
+
+
+def _from_line(line: str, where: str) -> SentenceAlignment:
+    try:
+        read = json.loads(line)
+        source, target = _words(read["source"]), _words(read["target"])
+        # The shape is given, for a sentence without words leaves none to be read from its weights.
+        weights = np.array(read["weights"], dtype=np.float32).reshape(len(target), len(source))
+        index, links = read.get("index"), read["links"]
+        if not (isinstance(links, str) and (index is None or isinstance(index, int))):
+            raise TypeError("links must be a string, index a whole number")
+    except KeyError as error:
+        raise DataError(
+            f"{where}: no {error.args[0]!r}; an alignment has source, target, weights and links; write the file anew"
+        ) from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{where}: not an alignment ({error}); allowed is one JSON object a line with source and target words, "
+            f"weights [target][source] and links; write the file anew"
+        ) from error
+    parsed = parse_links(links, where=where).possible
+    check_range(parsed, len(source), len(target), where)
+    return SentenceAlignment(AlignmentMatrix(source, target, weights), parsed, index)
+
+
+def _words(read: object) -> tuple[str, ...]:
+    if not (isinstance(read, list) and all(isinstance(word, str) for word in read)):
+        raise TypeError("source and target must be lists of words")
+    return tuple(read)
+
+
+@contextmanager
+def _whole_file(path: Path) -> Iterator[TextIO]:
+    """Open a sibling for writing, and give it the name `path` once it is whole and on the disk."""
+    sibling = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with sibling.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(sibling, path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written ({error.strerror}); give a writable place") from error
+    finally:
+        sibling.unlink(missing_ok=True)

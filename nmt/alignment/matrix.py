@@ -1,0 +1,92 @@
+"""Attention weights as a matrix over words: target words down, source words across.
+
+Shapes: T target and S source words or pieces, H heads, W words of one side (with keep_end, its end of sentence too).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nmt.errors import DataError
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)  # Arrays have no single truth value, so two matrices cannot be compared by ==.
+class AlignmentMatrix:
+    """How much each target word looked at each source word.
+
+    `source` labels the columns, `target` the rows; `weights` is [T, S] float32, row t holding the weights used when
+    target word t was predicted. Raises ValueError where labels and weights differ in number.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    weights: Array
+
+    def __post_init__(self) -> None:
+        expected = (len(self.target), len(self.source))
+        if self.weights.shape != expected:
+            raise ValueError(f"weights of shape {self.weights.shape} do not fit [target, source] labels {expected}")
+        object.__setattr__(self, "weights", self.weights.astype(np.float32, copy=False))
+
+
+def pool_words(
+    weights_TS: Array,
+    source_words: Sequence[int | None],
+    target_words: Sequence[int | None],
+    source_count: int,
+    target_count: int,
+    *,
+    keep_end: bool = False,
+) -> Array:
+    """Turn weights between pieces into weights between words.
+
+    word[u, v] = mean over the pieces t of target word u of (sum over the pieces s of source word v of piece[t, s]).
+
+    `weights_TS` is [T, S] over pieces. `source_words` gives for each of the S pieces the word it belongs to (0-based),
+    or None for the end of sentence; `target_words` does so for the T pieces. The result is [target_count,
+    source_count] float32; the end of sentence is dropped, or with `keep_end` becomes one more row and column, the
+    last. Rows are not renormalised, so what went to a dropped column is missing from their sums. A word without any
+    piece has a row or column of zeros.
+
+    Raises ValueError where weights, pieces and word counts do not fit together.
+    """
+    pieces = (len(target_words), len(source_words))
+    if weights_TS.shape != pieces:
+        raise ValueError(f"weights of shape {weights_TS.shape} do not fit [target, source] pieces {pieces}")
+    belongs_SW = _membership(source_words, source_count, keep_end)
+    belongs_TW = _membership(target_words, target_count, keep_end)
+    counts_W = belongs_TW.sum(axis=0)
+    summed_WW = belongs_TW.T @ weights_TS.astype(np.float64) @ belongs_SW
+    return (summed_WW / np.maximum(counts_W, 1.0)[:, None]).astype(np.float32)
+
+
+def reduce_heads(weights_HTS: Array, head: int | None) -> Array:
+    """Make one map [T, S] of the H maps of a layer: their mean, or the single map `head` (0-based).
+
+    Raises DataError where there is no such head.
+    """
+    if head is None:
+        return np.asarray(weights_HTS.mean(axis=0))
+    heads = weights_HTS.shape[0]
+    if not 0 <= head < heads:
+        allowed = "allowed is 0" if heads == 1 else f"allowed are 0 to {heads - 1}"
+        raise DataError(
+            f"head {head} was asked for, and this attention has {heads} (counted from 0): {allowed}, or none for "
+            f"their mean"
+        )
+    return np.asarray(weights_HTS[head])
+
+
+def _membership(words: Sequence[int | None], count: int, keep_end: bool) -> Array:
+    """The [pieces, words] matrix with a 1 where a piece belongs to a word; with `keep_end` the last column is the end."""
+    # A column for the end is always there, so that None is a word like any other, and cut off again where not asked for.
+    columns = np.array([count if word is None else word for word in words], dtype=np.int64)
+    if columns.size and not 0 <= columns.min() <= columns.max() <= count:
+        raise ValueError(f"pieces belong to words {columns.min()} to {columns.max()}, and there are {count} words")
+    member = np.zeros((len(words), count + 1))
+    member[np.arange(len(words)), columns] = 1.0
+    return member if keep_end else member[:, :count]

@@ -1,0 +1,131 @@
+"""The one idea behind every mechanism, and the interface that they share.
+
+Given a query, where in a memory of keys and values should I look, and what do I read there? Score, normalise, weighted
+sum:
+
+    e_ts = score(q_t, k_s)        a_t = normalise(e_t)        c_t = Σ_s a_ts v_s
+
+A memory is made once for a sentence (`remember`) and returned, never kept on the module; a query of one step (T = 1) or
+of all steps at once goes through the same call. Row t of the weights holds what was used *when predicting* target
+token t.
+
+Shapes: B batch, S source, T target, H heads, D width of a value, K width of a key, Q width of a query. Masks are
+boolean, True on real tokens. A row with no real token gives zero weights and a zero context, never NaN.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor, nn
+
+
+class AttentionState(Protocol):
+    """What a mechanism carries from one target step to the next, for those that look at their own past."""
+
+    def reorder(self, index_N: Tensor) -> Self:
+        """The state of the rows `index_N` of the batch, as beam search asks for it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A sentence as attention sees it.
+
+    `keys_BSK` are what queries are compared with, projected once for the sentence; `values_BSD` are what is read;
+    `mask_BS` is True on real source tokens.
+    """
+
+    keys_BSK: Tensor
+    values_BSD: Tensor
+    mask_BS: Tensor
+
+    def reorder(self, index_N: Tensor) -> "Memory":
+        """The memory of the rows `index_N` of the batch; an index may repeat."""
+        return replace(
+            self, keys_BSK=self.keys_BSK[index_N], values_BSD=self.values_BSD[index_N], mask_BS=self.mask_BS[index_N]
+        )
+
+
+@dataclass(frozen=True)
+class Attended:
+    """What one call of attention returns.
+
+    `context_BTD` is what was read, `weights_BHTS` where (hops count as heads; H is 0 for a mechanism without weights),
+    `state` what the next step needs, None for a mechanism that does not look at its own past.
+    """
+
+    context_BTD: Tensor
+    weights_BHTS: Tensor
+    state: AttentionState | None = None
+
+
+class Attention(nn.Module, ABC):
+    """A mechanism: `remember` a sentence once, then answer queries from that memory."""
+
+    context_width: int
+
+    @abstractmethod
+    def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
+        """Project the encoder's states once for the sentence."""
+
+    def initial_state(self, memory: Memory) -> AttentionState | None:
+        """The state before the first target token."""
+        return None
+
+    @abstractmethod
+    def forward(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
+        """Answer T queries at once, or one (T = 1)."""
+
+    def __call__(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
+        """See `forward`; repeated here for its types."""
+        attended: Attended = super().__call__(query_BTQ, memory, state)
+        return attended
+
+
+class Score(nn.Module, ABC):
+    """score(q, k), split so that what depends on the source alone is computed once for a sentence."""
+
+    def project(self, states_BSD: Tensor) -> Tensor:
+        """The source's part of the score, [B, S, K]; the states themselves unless a score says otherwise."""
+        return states_BSD
+
+    @abstractmethod
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+        """Scores [B, T, S]; −∞ at a position that the score cannot reach."""
+
+    def __call__(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+        """See `forward`; repeated here for its types."""
+        scores_BTS: Tensor = super().__call__(query_BTQ, keys_BSK)
+        return scores_BTS
+
+
+class Normalizer(Protocol):
+    """What turns scores into weights that are 0 on padding and sum to 1 over real tokens."""
+
+    def __call__(self, scores_BTS: Tensor, mask_BS: Tensor) -> Tensor:
+        """Weights [B, T, S]."""
+        ...
+
+
+class ScoredAttention(Attention):
+    """Score every position, normalise, and read the weighted sum: the whole sentence at every step.
+
+    Raises nothing of its own; scores that need queries and keys of one width check it when they are built.
+    """
+
+    def __init__(self, *, score: Score, normalizer: Normalizer, context_width: int) -> None:
+        super().__init__()
+        self.score = score
+        self.normalizer = normalizer
+        self.context_width = context_width
+
+    def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
+        return Memory(keys_BSK=self.score.project(states_BSD), values_BSD=states_BSD, mask_BS=mask_BS)
+
+    def forward(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
+        scores_BTS = self.score(query_BTQ, memory.keys_BSK)
+        weights_BTS = self.normalizer(scores_BTS, memory.mask_BS)
+        context_BTD = torch.bmm(weights_BTS.to(memory.values_BSD.dtype), memory.values_BSD)
+        return Attended(context_BTD, weights_BTS.unsqueeze(1))

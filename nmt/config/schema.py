@@ -1,0 +1,287 @@
+"""Every setting, its meaning, its range and its default: each written once, here.
+
+A section is one frozen class; the text beneath a field is what `nmt config schema` shows in an editor. Rules between
+fields stand with the section that owns them.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+ScoreName = Literal["dot", "scaled_dot", "general", "concat", "additive", "location"]
+NormalizerName = Literal["softmax"]
+MetricName = Literal["bleu", "chrf", "loss", "perplexity", "accuracy"]
+FilePath = Annotated[Path, Field(strict=False)]
+Positive = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: frozen, with no unknown keys and no silent conversions ('3' is not 3)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+
+
+class ParallelFiles(Section):
+    """Two text files aligned by line."""
+
+    source: FilePath
+    """Text file in the source language, one sentence a line."""
+    target: FilePath
+    """Its translation, with as many lines."""
+
+
+class TestFiles(ParallelFiles):
+    """Two text files aligned by line and, where known, their gold word links."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    alignment: FilePath | None = None
+    """Gold word links in Pharaoh format (0-based, `i-j` sure, `ipj` possible), one line for each pair."""
+
+
+class DataSection(Section):
+    """The parallel text."""
+
+    source_language: str
+    """Code of the source language, such as en."""
+    target_language: str
+    """Code of the target language; it also chooses sacreBLEU's tokenizer (zh: zh; ja, ko, th, lo, km, my: char)."""
+    train: ParallelFiles
+    """The text to learn from."""
+    valid: ParallelFiles
+    """The text that decides which state is the best one."""
+    test: TestFiles | None = None
+    """The text that the final scores are measured on; without it, training ends with validation."""
+    max_length: Positive = 100
+    """Longest sentence of a training pair, in pieces; pairs with a longer side are left out, and counted in the log."""
+
+
+class TokenizerSection(Section):
+    """SentencePiece, trained on the training text when `nmt train` starts."""
+
+    type: Literal["bpe", "unigram", "char", "word"] = "bpe"
+    """The segmentation model."""
+    vocabulary_size: Annotated[int, Field(ge=8)] = 4000
+    """Number of pieces, special ones included; what the text cannot support is lowered to what it can, and said."""
+    shared: bool = True
+    """One vocabulary for both languages (true), or one for each (false)."""
+    character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = 1.0
+    """Share of characters that get a piece; the rarest others become unknown. 0.9995 suits Chinese and Japanese."""
+
+
+class GruEncoderSection(Section):
+    """A bidirectional GRU."""
+
+    type: Literal["gru"] = "gru"
+    """The kind of encoder."""
+    hidden: Positive = 256
+    """Width of a state, both directions together; even."""
+    layers: Positive = 1
+    """Number of layers."""
+
+    @model_validator(mode="after")
+    def _even(self) -> "GruEncoderSection":
+        if self.hidden % 2:
+            raise ValueError(f"hidden: {self.hidden} is odd; each direction takes half of it, so give an even number")
+        return self
+
+
+class NoAttention(Section):
+    """The plain encoder-decoder (Cho et al. 2014): the sentence's summary at every step."""
+
+    type: Literal["none"]
+    """The kind of attention."""
+
+
+class BahdanauAttention(Section):
+    """Additive attention before the recurrent step (Bahdanau, Cho, Bengio, arXiv 1409.0473)."""
+
+    type: Literal["bahdanau"]
+    """The kind of attention."""
+    hidden: Positive | None = None
+    """Width of the score's hidden layer; default: the decoder's width."""
+    normalizer: NormalizerName = "softmax"
+    """What turns scores into weights."""
+
+
+class LuongAttention(Section):
+    """Global attention after the recurrent step (Luong, Pham, Manning, arXiv 1508.04025)."""
+
+    type: Literal["luong"]
+    """The kind of attention."""
+    score: ScoreName = "general"
+    """How a state and a source position are compared."""
+    input_feeding: bool = True
+    """Feed the attentional vector into the next step; false trains without a loop over the target."""
+    hidden: Positive | None = None
+    """Width of the hidden layer of the scores concat and additive; default: the decoder's width."""
+    max_source_positions: Positive = 100
+    """Rows of the score location: source pieces beyond have weight 0."""
+    normalizer: NormalizerName = "softmax"
+    """What turns scores into weights."""
+
+
+AttentionSection = Annotated[NoAttention | BahdanauAttention | LuongAttention, Field(discriminator="type")]
+
+
+class GruDecoderSection(Section):
+    """A GRU whose wiring defaults to the paper of the chosen attention."""
+
+    type: Literal["gru"] = "gru"
+    """The kind of decoder."""
+    hidden: Positive = 256
+    """Width of a state."""
+    layers: Positive = 1
+    """Number of layers."""
+    attend: Literal["before", "after"] | None = None
+    """Attention before the recurrent step, with the previous state (Bahdanau), or after it (Luong)."""
+    readout: Literal["maxout", "attentional"] | None = None
+    """The last layer: maxout of state, previous word and context (Bahdanau), or tanh of context and state (Luong)."""
+
+
+class ModelSection(Section):
+    """The encoder-decoder."""
+
+    embedding: Positive = 128
+    """Width of an embedding."""
+    tied: bool = True
+    """One matrix for source, target and output embeddings; with separate vocabularies, for target and output."""
+    dropout: Rate = 0.2
+    """Dropout on embeddings, between layers, on the encoder's states and on the readout."""
+    encoder: GruEncoderSection = GruEncoderSection()
+    """What reads the source."""
+    attention: AttentionSection = BahdanauAttention(type="bahdanau")
+    """Where the decoder looks."""
+    decoder: GruDecoderSection = GruDecoderSection()
+    """What writes the target."""
+
+    @model_validator(mode="after")
+    def _widths(self) -> "ModelSection":
+        attention = self.attention
+        same = ("dot", "scaled_dot")
+        if isinstance(attention, LuongAttention) and attention.score in same:
+            encoder, decoder = self.encoder.hidden, self.decoder.hidden
+            if encoder != decoder:
+                raise ValueError(
+                    f"attention.score {attention.score} needs states of one width, but encoder.hidden is {encoder} and "
+                    f"decoder.hidden is {decoder}: make them equal, or take score general"
+                )
+        return self
+
+
+class EarlyStopping(Section):
+    """Which validation score chooses the best state, and when to give up."""
+
+    metric: MetricName = "bleu"
+    """The validation score that counts; bleu and chrf are of greedy translations."""
+    patience: Positive | None = None
+    """Validations without a better score before training stops; null: never."""
+
+
+class PlateauSection(Section):
+    """For the schedule plateau."""
+
+    factor: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
+    """What the rate is multiplied by."""
+    patience: Annotated[int, Field(ge=0)] = 2
+    """Validations without a better score that are borne before that."""
+
+
+class TrainingSection(Section):
+    """How the model learns."""
+
+    max_steps: Positive | None = None
+    """Stop after so many updates."""
+    max_epochs: Positive | None = None
+    """Stop after so many passes over the training text."""
+    max_minutes: Annotated[float, Field(gt=0.0)] | None = None
+    """Stop after so many minutes of training, validations included; a resumed run counts on."""
+    batch_tokens: Positive = 2048
+    """Target tokens in a batch at most, padding included; sentences of like length share a batch."""
+    batch_sentences: Positive | None = None
+    """Sentences in a batch at most; null: as many as batch_tokens admits."""
+    learning_rate: Annotated[float, Field(gt=0.0)] = 1e-3
+    """Adam's highest rate."""
+    min_learning_rate: Annotated[float, Field(ge=0.0)] = 0.0
+    """The rate that cosine ends at, and at which plateau stops training."""
+    schedule: Literal["constant", "inverse_sqrt", "cosine", "plateau"] = "cosine"
+    """What the rate does after the warm-up."""
+    warmup: Annotated[int, Field(ge=0)] = 300
+    """Steps in which the rate rises linearly from 0."""
+    plateau: PlateauSection = PlateauSection()
+    """For the schedule plateau."""
+    betas: Annotated[tuple[Rate, Rate], Field(strict=False)] = (0.9, 0.98)
+    """Adam's decay rates of the gradient's mean and square."""
+    weight_decay: Annotated[float, Field(ge=0.0)] = 0.0
+    """Decoupled weight decay (AdamW); 0: plain Adam."""
+    label_smoothing: Rate = 0.1
+    """Share of the target distribution spread evenly over the vocabulary (Szegedy et al. 2016)."""
+    clip: Annotated[float, Field(gt=0.0)] | None = 1.0
+    """Largest norm of the gradient of a batch; null: no clipping."""
+    validate_every: Positive = 300
+    """Steps from one validation to the next."""
+    log_every: Positive = 50
+    """Steps from one log line to the next."""
+    early_stopping: EarlyStopping = EarlyStopping()
+    """Which validation score chooses the best state, and when to give up."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of the matrix products; auto: bfloat16 where the processor or GPU multiplies it natively, else float32."""
+
+    @model_validator(mode="after")
+    def _limits(self) -> "TrainingSection":
+        if self.max_steps is None and self.max_epochs is None and self.max_minutes is None:
+            raise ValueError("no limit is set: give max_steps, max_epochs or max_minutes")
+        if self.min_learning_rate >= self.learning_rate:
+            raise ValueError(
+                f"min_learning_rate {self.min_learning_rate:g} must be below learning_rate {self.learning_rate:g}"
+            )
+        return self
+
+
+class DecodingSection(Section):
+    """How translations are searched for."""
+
+    beam: Positive = 5
+    """Hypotheses kept at each step; 1: greedy."""
+    length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
+    """α of Wu et al. 2016: log-probability is divided by ((5 + length) / 6)^α."""
+    max_length_ratio: Annotated[float, Field(gt=0.0)] = 1.5
+    """A translation has at most ratio × source length + add pieces."""
+    max_length_add: Annotated[int, Field(ge=0)] = 10
+    """See max_length_ratio."""
+    batch_size: Positive = 64
+    """Sentences translated at once; the result does not depend on it."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of the matrix products in decoding and in forced passes."""
+
+
+class AlignmentSection(Section):
+    """How alignments are shown."""
+
+    unit: Literal["word", "character", "piece"] = "word"
+    """What rows and columns stand for: words between spaces, characters (Chinese, Japanese), or the model's pieces."""
+    examples: Annotated[int, Field(ge=0)] = 8
+    """Test sentences whose alignment is drawn at the end of training."""
+
+
+class Config(Section):
+    """A whole experiment."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    """Its name: the run folder is runs/NAME unless --run says otherwise."""
+    seed: Annotated[int, Field(ge=0)] = 1
+    """Seed of everything random."""
+    data: DataSection
+    """The parallel text."""
+    tokenizer: TokenizerSection = TokenizerSection()
+    """SentencePiece."""
+    model: ModelSection = ModelSection()
+    """The encoder-decoder."""
+    training: TrainingSection
+    """How the model learns."""
+    decoding: DecodingSection = DecodingSection()
+    """How translations are searched for."""
+    alignment: AlignmentSection = AlignmentSection()
+    """How alignments are shown."""
