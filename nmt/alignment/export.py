@@ -1,10 +1,9 @@
 """Alignments as files: JSON lines with words, weights and links, and plain Pharaoh links.
 
-Each file is written beside its place and renamed when whole, so that a reader never meets half of one.
+Each file gets its name when it is whole, so that a reader never meets half of one; its folder is made if missing.
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 from nmt.alignment.links import Link, check_range, format_links, parse_links
 from nmt.alignment.matrix import AlignmentMatrix
 from nmt.errors import DataError
+from nmt.files import replacing
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +78,9 @@ def _from_line(line: str, where: str) -> SentenceAlignment:
     try:
         read = json.loads(line)
         source, target = _words(read["source"]), _words(read["target"])
-        # The shape is given, for a sentence without words leaves none to be read from its weights.
-        weights = np.array(read["weights"], dtype=np.float32).reshape(len(target), len(source))
+        weights = np.array(read["weights"], dtype=np.float32)
+        # Without target words there are no rows, from which the number of columns could be read.
+        matrix = AlignmentMatrix(source, target, weights if target else weights.reshape(0, len(source)))
         index, links = read.get("index"), read["links"]
         if not (isinstance(links, str) and (index is None or isinstance(index, int))):
             raise TypeError("links must be a string, index a whole number")
@@ -94,7 +95,7 @@ def _from_line(line: str, where: str) -> SentenceAlignment:
         ) from error
     parsed = parse_links(links, where=where).possible
     check_range(parsed, len(source), len(target), where)
-    return SentenceAlignment(AlignmentMatrix(source, target, weights), parsed, index)
+    return SentenceAlignment(matrix, parsed, index)
 
 
 def _words(read: object) -> tuple[str, ...]:
@@ -105,15 +106,9 @@ def _words(read: object) -> tuple[str, ...]:
 
 @contextmanager
 def _whole_file(path: Path) -> Iterator[TextIO]:
-    """Open a sibling for writing, and give it the name `path` once it is whole and on the disk."""
-    sibling = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Open a text file for writing that gets the name `path` once it is whole and on the disk."""
     try:
-        with sibling.open("w", encoding="utf-8", newline="\n") as file:
+        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(sibling, path)
     except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror}); give a writable place") from error
-    finally:
-        sibling.unlink(missing_ok=True)
+        raise DataError(f"{path}: cannot be written ({error.strerror}); give a writable place with room") from error

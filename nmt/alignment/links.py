@@ -1,8 +1,8 @@
 """Word-alignment links: reading, writing and checking them, and the plainest ways to make them.
 
-A link is a pair `(source, target)` of 0-based word positions. Files are in Pharaoh form, one sentence pair a line, links
-separated by blanks: `i-j` is a sure link, `ipj` a possible one (Och & Ney 2003, "A systematic comparison of various
-statistical alignment models").
+A link is a pair `(source, target)` of 0-based word positions. Files are in Pharaoh form, one sentence pair a line, its
+links separated by blanks: `i-j` is a sure link, `ipj` a possible one (Och & Ney 2003, "A systematic comparison of
+various statistical alignment models").
 
 Shapes: T target words, S source words.
 """

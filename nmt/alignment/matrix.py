@@ -61,7 +61,8 @@ def pool_words(
     belongs_TW = _membership(target_words, target_count, keep_end)
     counts_W = belongs_TW.sum(axis=0)
     summed_WW = belongs_TW.T @ weights_TS.astype(np.float64) @ belongs_SW
-    return (summed_WW / np.maximum(counts_W, 1.0)[:, None]).astype(np.float32)
+    pooled_WW: Array = summed_WW / np.maximum(counts_W, 1.0)[:, None]
+    return pooled_WW.astype(np.float32)
 
 
 def reduce_heads(weights_HTS: Array, head: int | None) -> Array:
@@ -82,11 +83,12 @@ def reduce_heads(weights_HTS: Array, head: int | None) -> Array:
 
 
 def _membership(words: Sequence[int | None], count: int, keep_end: bool) -> Array:
-    """The [pieces, words] matrix with a 1 where a piece belongs to a word; with `keep_end` the last column is the end."""
-    # A column for the end is always there, so that None is a word like any other, and cut off again where not asked for.
+    """The [pieces, words] matrix with a 1 where a piece belongs to a word; the end, if kept, is the last column."""
+    outside = [word for word in words if word is not None and not 0 <= word < count]
+    if outside:
+        raise ValueError(f"a piece belongs to word {outside[0]}, and there are {count} words")
+    # The end always has its column, so that None is a word like any other; it is cut off again where not asked for.
     columns = np.array([count if word is None else word for word in words], dtype=np.int64)
-    if columns.size and not 0 <= columns.min() <= columns.max() <= count:
-        raise ValueError(f"pieces belong to words {columns.min()} to {columns.max()}, and there are {count} words")
     member = np.zeros((len(words), count + 1))
     member[np.arange(len(words)), columns] = 1.0
     return member if keep_end else member[:, :count]

@@ -8,7 +8,7 @@ weights [B, 1, T, S], context [B, T, D]. The paper asks with the *current* state
 the attentional vector h̃_t = tanh(W_c [c_t; h_t]) into the next step: both are the decoder's wiring.
 """
 
-from nmt.attention.base import Normalizer, ScoredAttention, Score
+from nmt.attention.base import Normalizer, Score, ScoredAttention
 
 
 class LuongAttention(ScoredAttention):

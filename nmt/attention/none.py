@@ -1,5 +1,5 @@
-"""No attention, the plain encoder-decoder: K. Cho et al., "Learning phrase representations using RNN encoder-decoder for
-statistical machine translation", EMNLP 2014, arXiv 1406.1078.
+"""No attention, the plain encoder-decoder: K. Cho et al., "Learning phrase representations using RNN encoder-decoder
+for statistical machine translation", EMNLP 2014, arXiv 1406.1078.
 
     c_t = c = [→h_n; ←h_1]
 

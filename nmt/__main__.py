@@ -1,0 +1,6 @@
+"""`python -m nmt`."""
+
+from nmt.cli.app import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""The run folder: everything that a trained model needs to be used, moved or trained on, and nothing pickled.
+
+    config.yaml                     the resolved config
+    tokenizer.model                 SentencePiece; tokenizer.source.model and tokenizer.target.model where separate
+    model.safetensors               the best weights
+    last/state.safetensors          weights, optimizer, random generators and progress: what an exact resume needs
+    meta.json                       format version, progress, scores, environment
+    metrics.jsonl  train.log        the training's numbers and its story
+    test.hyp  test.hyp.links  test.ref.links  test.scores.json  alignments/
+
+Every file is written beside its place, flushed, and renamed: a crash leaves the old one or the new one, never half.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from nmt.config.dialect import parse_yaml
+from nmt.config.load import dump_config, parse_config
+from nmt.config.schema import Config
+from nmt.data.tokenizer import Tokenizer, load_tokenizer
+from nmt.errors import CheckpointError
+from nmt.files import replacing, write_text
+
+FORMAT = "nmt run"
+VERSION = 1
+
+
+class RunFolder:
+    """Paths of a run folder, and its reading and writing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config_file = path / "config.yaml"
+        self.meta_file = path / "meta.json"
+        self.weights_file = path / "model.safetensors"
+        self.state_file = path / "last" / "state.safetensors"
+        self.metrics_file = path / "metrics.jsonl"
+        self.log_file = path / "train.log"
+        self.scores_file = path / "test.scores.json"
+        self.alignments = path / "alignments"
+
+    def meta(self) -> dict[str, Any]:
+        """The contents of meta.json. Raises CheckpointError where it is no run folder, or one of a later format."""
+        try:
+            meta = json.loads(self.meta_file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            hint = "it has no meta.json" if self.path.is_dir() else "there is no such folder"
+            raise CheckpointError(
+                f"{self.path}: not a run folder ({hint}); name one that `nmt train` has made, such as runs/bahdanau"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise CheckpointError(f"{self.meta_file}: cannot be read ({error})") from None
+        if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+            raise CheckpointError(f"{self.path}: not a run folder (its meta.json is another program's)")
+        if meta["version"] > VERSION:
+            raise CheckpointError(
+                f"{self.path}: has run format {meta['version']}, this nmt reads up to {VERSION}; install a newer nmt"
+            )
+        return meta
+
+    def update_meta(self, **changes: object) -> None:
+        """Write meta.json with some entries changed."""
+        known = self.meta() if self.meta_file.exists() else {"format": FORMAT, "version": VERSION}
+        write_text(self.meta_file, json.dumps(known | changes, indent=2, ensure_ascii=False) + "\n")
+
+    def config(self) -> Config:
+        """The stored config."""
+        try:
+            text = self.config_file.read_text(encoding="utf-8")
+        except OSError:
+            raise CheckpointError(f"{self.config_file}: is missing, the run folder is not whole") from None
+        return parse_config(parse_yaml(text, str(self.config_file)), str(self.config_file))
+
+    def write_config(self, config: Config) -> None:
+        """Store the resolved config."""
+        write_text(self.config_file, dump_config(config))
+
+    def tokenizers(self, kind: str, shared: bool) -> tuple[Tokenizer, Tokenizer]:
+        """The source's and the target's tokenizer: one object where they share it."""
+        source, target = (load_tokenizer(file, kind=kind) for file in self._tokenizer_files(shared))
+        return (source, source) if shared else (source, target)
+
+    def write_tokenizers(self, source: Tokenizer, target: Tokenizer, shared: bool) -> None:
+        """Store the tokenizers."""
+        for tokenizer, file in zip((source, target), self._tokenizer_files(shared), strict=True):
+            with replacing(file) as temporary:
+                temporary.write_bytes(tokenizer.model)
+
+    def _tokenizer_files(self, shared: bool) -> tuple[Path, Path]:
+        names = ("tokenizer.model",) * 2 if shared else ("tokenizer.source.model", "tokenizer.target.model")
+        return self.path / names[0], self.path / names[1]
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, object]) -> None:
+    """Tensors and plain values in one file, so that they cannot belong to different moments."""
+    ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as temporary:
+        save_file(ready, temporary, metadata={"values": json.dumps(values)})
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What `write_tensors` wrote. Raises CheckpointError where the file is missing or damaged."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118: not a dict
+            return tensors, json.loads((file.metadata() or {}).get("values", "{}"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: is missing; training has not come as far as saving it") from None
+    except (SafetensorError, OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: cannot be read, it may be damaged ({error})") from None
+
+
+def create_run(path: Path, *, overwrite: bool) -> RunFolder:
+    """A new run folder, holding no run yet.
+
+    Raises CheckpointError where something is there already: a run unless `overwrite`, anything else always.
+    """
+    folder = RunFolder(path)
+    if path.is_file():
+        raise CheckpointError(f"{path}: is a file; name a folder for the run with --run")
+    if path.is_dir() and any(path.iterdir()):
+        if not folder.meta_file.exists():
+            raise CheckpointError(f"{path}: holds files but no run; name another folder with --run, or empty this one")
+        folder.meta()
+        if not overwrite:
+            raise CheckpointError(
+                f"{path}: there is a run already; go on with it (--resume), replace it (--overwrite), or name another "
+                f"folder (--run)"
+            )
+        shutil.rmtree(path)
+    path.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def newest_run(runs: Path) -> Path:
+    """The run under `runs` that finished last. Raises CheckpointError where there is none."""
+    finished = []
+    for meta_file in runs.glob("*/meta.json"):
+        meta = RunFolder(meta_file.parent).meta()
+        if meta.get("finished"):
+            finished.append((str(meta["finished"]), meta_file.parent))
+    if not finished:
+        raise CheckpointError(f"no finished run under {runs}/; train one with `nmt train`, or name one with --run")
+    return max(finished)[1]

@@ -1,0 +1,20 @@
+"""Options that several commands share, so that they read the same everywhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RunOption = Annotated[
+    Path | None,
+    typer.Option("--run", metavar="DIR", help="Run folder; default: the newest finished run under runs/."),
+]
+DeviceOption = Annotated[
+    str,
+    typer.Option("--device", metavar="auto|cpu|cuda", help="Where to compute; auto takes a GPU where there is one."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. training.max_steps=500; may be repeated."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

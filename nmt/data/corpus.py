@@ -1,0 +1,84 @@
+"""From files to pairs, and what a line is: text between line feeds, whatever else it contains."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt.errors import DataError
+
+
+def split_lines(text: str) -> list[str]:
+    r"""The lines of a text: only \n separates them, and the \r before it goes with it.
+
+    `str.splitlines` would also break at form feeds, at U+2028 and at other characters that stand inside sentences, and
+    the two sides of a parallel text would lose step.
+    """
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file, without a byte-order mark. Raises DataError where there is no such text file."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: is a folder; name a text file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        return split_lines(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        number = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}:{number}: not UTF-8 (byte 0x{content[error.start]:02x}); convert the file, for example with "
+            f"iconv -f latin1 -t utf-8"
+        ) from None
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """Sentences and their translations, one for one."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __post_init__(self) -> None:
+        assert len(self.source) == len(self.target)
+
+
+def require_equal(first: Sequence[object], first_name: object, second: Sequence[object], second_name: object) -> None:
+    """Raises DataError, naming both, where two texts differ in their number of lines."""
+    if len(first) != len(second):
+        raise DataError(
+            f"{first_name} has {len(first)} lines but {second_name} has {len(second)}: line i of the one must belong to "
+            f"to line i of the other"
+        )
+
+
+def read_parallel(source: Path, target: Path) -> ParallelText:
+    """Two files aligned by line. Raises DataError where one is missing, they differ in length, or hold no text."""
+    source_lines, target_lines = read_lines(source), read_lines(target)
+    require_equal(source_lines, source, target_lines, target)
+    for path, lines in ((source, source_lines), (target, target_lines)):
+        if not any(line.strip() for line in lines):
+            raise DataError(f"{path}: is empty; it must hold one sentence a line")
+    return ParallelText(tuple(source_lines), tuple(target_lines))
+
+
+def without_blank(text: ParallelText) -> ParallelText:
+    """The pairs of which neither side is blank: nothing can be learnt from the others."""
+    kept = [pair for pair in zip(text.source, text.target, strict=True) if pair[0].strip() and pair[1].strip()]
+    return ParallelText(tuple(source for source, _ in kept), tuple(target for _, target in kept))
+
+
+def overlap(train: ParallelText, test: ParallelText) -> int:
+    """The number of test sources that also stand in training, spaces at the ends aside."""
+    seen = {line.strip() for line in train.source}
+    return sum(line.strip() in seen for line in test.source)

@@ -1,0 +1,112 @@
+"""Beam search, by rules under which its promises hold.
+
+Each step takes the best continuations of a sentence's live hypotheses, the end of the sentence among them: as many as
+its beam has places left. A hypothesis that ends leaves, and the beam shrinks by it. The search of a sentence is over
+when none is live, or earlier if even at the longest length none of the live could overtake what has ended. Hence a beam
+of 1 is greedy search, and a beam wide enough to hold every prefix is exhaustive search.
+
+Shapes: B sentences still searched, K beam, V vocabulary; row b K + k is hypothesis k of sentence b, and a place without
+a live hypothesis has score −∞.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from nmt.data.batching import source_batch
+from nmt.data.tokenizer import BEGIN, END
+from nmt.decoding.search import Hypothesis, Model, SearchSettings, length_penalty, log_probabilities
+
+
+@dataclass
+class _Sentence:
+    """One sentence's search: its longest length, and the hypotheses that have ended."""
+
+    limit: int
+    ended: list[Hypothesis] = field(default_factory=list)
+
+    def decided(self, best_live: float, wanted: int, alpha: float) -> bool:
+        """Whether no live hypothesis, the best of log-probability `best_live`, can still enter the best `wanted`.
+
+        Log-probability only falls, and the penalty at the longest length forgives the most of it.
+        """
+        if len(self.ended) < wanted:
+            return False
+        scores = sorted((hypothesis.score for hypothesis in self.ended), reverse=True)
+        return scores[wanted - 1] >= best_live / length_penalty(self.limit + 1, alpha)
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Model, sources: Sequence[Sequence[int]], settings: SearchSettings, device: torch.device, wanted: int = 1
+) -> list[list[Hypothesis]]:
+    """The best `wanted` translations of each source (pieces without end), best first, at most as many as the beam."""
+    beam, alpha = settings.beam, settings.length_penalty
+    numbers_BS, mask_BS = source_batch(sources)
+    state = model.start(numbers_BS.to(device), mask_BS.to(device))
+    state = state.reorder(torch.arange(len(sources), device=device).repeat_interleave(beam))
+    searches = [_Sentence(settings.max_length(len(source))) for source in sources]
+    alive = list(range(len(sources)))
+    scores_BK = torch.full((len(sources), beam), -torch.inf, device=device)
+    scores_BK[:, 0] = 0.0
+    pieces_BKT = torch.empty(len(sources), beam, 0, dtype=torch.long, device=device)
+    previous_N = torch.full((len(sources) * beam,), BEGIN, dtype=torch.long, device=device)
+    length = 0
+    while alive:
+        step = model.step(previous_N, state)
+        at_limit = torch.tensor([searches[sentence].limit <= length for sentence in alive], device=device)
+        places = torch.tensor([beam - len(searches[sentence].ended) for sentence in alive], device=device)
+        best = _best(scores_BK, log_probabilities(step.logits_NV), at_limit, places)
+        scores_BK, origin_BK, piece_BK = best
+        pieces_BKT = pieces_BKT.gather(1, origin_BK.unsqueeze(2).expand(-1, -1, length))
+        _collect(searches, alive, best, pieces_BKT, length, alpha)
+        pieces_BKT = torch.cat([pieces_BKT, piece_BK.unsqueeze(2)], dim=2)
+        scores_BK = scores_BK.masked_fill(piece_BK == END, -torch.inf)
+        top = scores_BK.amax(dim=1).tolist()
+        keep = [
+            row
+            for row, sentence in enumerate(alive)
+            if top[row] > -torch.inf and not searches[sentence].decided(top[row], wanted, alpha)
+        ]
+        alive = [alive[row] for row in keep]
+        keep_B = torch.tensor(keep, dtype=torch.long, device=device)
+        rows_N = (keep_B.unsqueeze(1) * beam + origin_BK[keep_B]).flatten()
+        state, previous_N = step.state.reorder(rows_N), piece_BK[keep_B].flatten()
+        scores_BK, pieces_BKT, length = scores_BK[keep_B], pieces_BKT[keep_B], length + 1
+    return [sorted(search.ended, key=lambda found: -found.score)[:wanted] for search in searches]
+
+
+def _best(scores_BK: Tensor, gains_NV: Tensor, at_limit_B: Tensor, places_B: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The best continuations of each sentence: log-probability, the hypothesis they continue, the piece added.
+
+    At the longest length only the end may follow; beyond the places left there is −∞.
+    """
+    batch, beam = scores_BK.shape
+    pieces = gains_NV.shape[1]
+    totals_BKV = scores_BK.unsqueeze(2) + gains_NV.view(batch, beam, pieces)
+    not_end_V = torch.arange(pieces, device=totals_BKV.device) != END
+    totals_BKV = totals_BKV.masked_fill(at_limit_B[:, None, None] & not_end_V, -torch.inf)
+    count = min(beam, beam * pieces)
+    best_BK, index_BK = totals_BKV.flatten(1).topk(count, dim=1)
+    rank_K = torch.arange(count, device=best_BK.device)
+    best_BK = best_BK.masked_fill(rank_K >= places_B.unsqueeze(1), -torch.inf)
+    return best_BK, index_BK // pieces, index_BK % pieces
+
+
+def _collect(
+    searches: list[_Sentence],
+    alive: list[int],
+    best: tuple[Tensor, Tensor, Tensor],
+    pieces_BKT: Tensor,
+    length: int,
+    alpha: float,
+) -> None:
+    """Move the hypotheses that have just ended to their sentence; `pieces_BKT` are those before the end."""
+    scores_BK, _, piece_BK = best
+    ended = ((piece_BK == END) & (scores_BK > -torch.inf)).nonzero().tolist()
+    for row, place in ended:
+        total = float(scores_BK[row, place])
+        found = Hypothesis(tuple(pieces_BKT[row, place].tolist()), total, total / length_penalty(length + 1, alpha))
+        searches[alive[row]].ended.append(found)

@@ -1,0 +1,44 @@
+"""Forced decoding: given pairs, where did attention look, and how probable is the target? One pass for all of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from nmt.data.batching import Example, inference_groups, make_batch
+from nmt.model.seq2seq import Seq2Seq
+
+
+@dataclass(frozen=True)
+class Forced:
+    """One pair's forced pass.
+
+    `weights` has an array [H, T, S] for each layer that attends, T and S with the end pieces, padding cut off;
+    `log_probabilities` [T] are natural, those of each target piece and of the end.
+    """
+
+    weights: tuple[NDArray[np.float32], ...]
+    log_probabilities: NDArray[np.float32]
+
+
+@torch.inference_mode()
+def forced_decode(
+    model: Seq2Seq, examples: Sequence[Example], *, batch_size: int, device: torch.device
+) -> list[Forced]:
+    """The forced pass of every pair, in the order given."""
+    model.eval()
+    results: dict[int, Forced] = {}
+    for indices in inference_groups([example.length for example in examples], batch_size):
+        batch = make_batch([examples[index] for index in indices]).to(device)
+        decoded = model(batch.source_BS, batch.source_mask_BS, batch.previous_BT)
+        scores_BTV = torch.log_softmax(model.logits(decoded.readout_BTR).float(), dim=-1)
+        gained_BT = scores_BTV.gather(2, batch.target_BT.unsqueeze(2)).squeeze(2).cpu().numpy()
+        weights = [layer.float().cpu().numpy() for layer in decoded.weights]
+        for row, index in enumerate(indices):
+            target = len(examples[index].target) + 1
+            source = len(examples[index].source) + 1
+            cut = tuple(layer[row, :, :target, :source].copy() for layer in weights)
+            results[index] = Forced(cut, gained_BT[row, :target].copy())
+    return [results[index] for index in range(len(examples))]

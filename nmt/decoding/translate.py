@@ -1,0 +1,81 @@
+"""Text in, text out: lines to translations, in order, whatever they contain."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+
+from nmt.data.batching import inference_groups
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.beam import beam_search
+from nmt.decoding.greedy import greedy_search
+from nmt.decoding.search import Hypothesis, SearchSettings
+from nmt.model.seq2seq import Seq2Seq
+from nmt.runtime import products_in
+
+READ_AHEAD = 8
+"""Batches that are read before the first is translated, so that sentences of like length can share one."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A line and its translations, best first; a line in which there is nothing to translate has one, of no pieces."""
+
+    source: str
+    source_pieces: tuple[int, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    texts: tuple[str, ...]
+
+
+class Translator:
+    """A model with its tokenizers and its way of searching; `dtype` is the precision of products, None its own."""
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        source: Tokenizer,
+        target: Tokenizer,
+        settings: SearchSettings,
+        *,
+        batch_size: int,
+        device: torch.device,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        self.model = model.eval()
+        self.source = source
+        self.target = target
+        self.settings = settings
+        self.batch_size = batch_size
+        self.device = device
+        self.dtype = dtype
+
+    def translate(self, lines: Sequence[str], wanted: int = 1) -> list[Translation]:
+        """The best `wanted` translations of each line, each by itself: neighbours change nothing."""
+        sources = [self.source.encode(line).numbers for line in lines]
+        found: dict[int, list[Hypothesis]] = {
+            index: [Hypothesis((), 0.0, 0.0)] for index, source in enumerate(sources) if not source
+        }
+        full = [index for index in range(len(lines)) if sources[index]]
+        for group in inference_groups([len(sources[index]) for index in full], self.batch_size):
+            indices = [full[place] for place in group]
+            results = self._search([sources[index] for index in indices], wanted)
+            found.update(zip(indices, results, strict=True))
+        return [
+            Translation(
+                line, sources[index], tuple(found[index]), tuple(self.target.decode(h.pieces) for h in found[index])
+            )
+            for index, line in enumerate(lines)
+        ]
+
+    def stream(self, lines: Iterable[str], wanted: int = 1) -> Iterator[Translation]:
+        """Translations as they are ready, in order, of lines that may still be coming."""
+        rest = iter(lines)
+        while chunk := list(islice(rest, self.batch_size * READ_AHEAD)):
+            yield from self.translate(chunk, wanted)
+
+    def _search(self, sources: Sequence[Sequence[int]], wanted: int) -> list[list[Hypothesis]]:
+        with products_in(self.dtype, self.device):
+            if self.settings.beam == 1:
+                return [[found] for found in greedy_search(self.model, sources, self.settings, self.device)]
+            return beam_search(self.model, sources, self.settings, self.device, wanted)

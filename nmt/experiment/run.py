@@ -1,0 +1,85 @@
+"""A trained run, opened: its config, its tokenizers, its best weights, and ways to use them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from nmt.checkpoint import RunFolder, newest_run, read_tensors
+from nmt.config.schema import Config
+from nmt.data.batching import Example
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.forced import Forced, forced_decode
+from nmt.decoding.search import SearchSettings
+from nmt.decoding.translate import Translator
+from nmt.model.build import build_model
+from nmt.model.seq2seq import Seq2Seq
+from nmt.runtime import choose_device, precision, products_in
+from nmt.training.state import load_parameters
+
+RUNS = Path("runs")
+"""Where runs are, unless `--run` says otherwise."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A model with everything that belongs to it."""
+
+    folder: RunFolder
+    config: Config
+    model: Seq2Seq
+    source: Tokenizer
+    target: Tokenizer
+    device: torch.device
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether its attention has weights to look at."""
+        return self.config.model.attention.type != "none"
+
+    def translator(
+        self, *, beam: int | None = None, length_penalty: float | None = None, batch_size: int | None = None
+    ) -> Translator:
+        """A translator with the run's settings, or others."""
+        decoding = self.config.decoding
+        settings = SearchSettings(
+            beam=decoding.beam if beam is None else beam,
+            length_penalty=decoding.length_penalty if length_penalty is None else length_penalty,
+            max_length_ratio=decoding.max_length_ratio,
+            max_length_add=decoding.max_length_add,
+        )
+        return Translator(
+            self.model,
+            self.source,
+            self.target,
+            settings,
+            batch_size=decoding.batch_size if batch_size is None else batch_size,
+            device=self.device,
+            dtype=precision(decoding.precision, self.device),
+        )
+
+    def forced(self, examples: Sequence[Example]) -> list[Forced]:
+        """The forced pass of given pairs."""
+        decoding = self.config.decoding
+        with products_in(precision(decoding.precision, self.device), self.device):
+            return forced_decode(self.model, examples, batch_size=decoding.batch_size, device=self.device)
+
+
+def model_of(config: Config, source: Tokenizer, target: Tokenizer) -> Seq2Seq:
+    """A fresh model for these tokenizers."""
+    shared = config.tokenizer.shared
+    return build_model(config.model, source_vocabulary=len(source), target_vocabulary=len(target), shared=shared)
+
+
+def open_run(path: Path | None, device: str = "auto") -> Run:
+    """The run in a folder, or the newest finished one under `runs/`. Raises CheckpointError where there is none."""
+    folder = RunFolder(newest_run(RUNS) if path is None else path)
+    folder.meta()
+    config = folder.config()
+    source, target = folder.tokenizers(config.tokenizer.type, config.tokenizer.shared)
+    chosen = choose_device(device)
+    model = model_of(config, source, target)
+    tensors, _ = read_tensors(folder.weights_file)
+    load_parameters(model, tensors, folder.weights_file)
+    return Run(folder, config, model.to(chosen).eval(), source, target, chosen)

@@ -1,0 +1,278 @@
+"""From a config to a trained, tested run folder."""
+
+import math
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nmt.checkpoint import RunFolder, create_run, read_tensors, write_tensors
+from nmt.config.load import differences
+from nmt.config.schema import Config
+from nmt.data.batching import TrainingBatches, inference_groups, make_batch
+from nmt.data.tokenizer import Tokenizer
+from nmt.errors import CheckpointError, TrainingError
+from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
+from nmt.experiment.run import Run, model_of
+from nmt.experiment.final import final_scores
+from nmt.experiment.texts import Texts, learn_tokenizers, read_texts, training_examples
+from nmt.model.seq2seq import Seq2Seq
+from nmt.runtime import choose_device, environment, precision, prepare_process
+from nmt.training.logging import TrainingLog, forget_after
+from nmt.training.loop import Finished, Limits, Logged, Plan, Progress, Validated, train
+from nmt.training.loss import TokenScores, token_scores
+from nmt.training.optim import Schedule, make_optimizer
+from nmt.training.state import capture, load_parameters, parameters, restore
+
+LIMITS = ("training.max_steps", "training.max_epochs", "training.max_minutes")
+"""The keys that a resumed run may change."""
+
+SIGNS = {"bleu": 1, "chrf": 1, "accuracy": 1, "loss": -1, "perplexity": -1}
+"""Which way each validation score is better."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of a training: its folder, what ended it, and the scores of the test, where there is one."""
+
+    folder: RunFolder
+    reason: str
+    interrupted: bool
+    scores: Mapping[str, Any]
+
+
+def start_training(config: Config, path: Path, *, overwrite: bool = False, device: str = "auto") -> Trained:
+    """Train anew. Nothing is written before the config's files have been read and found in order.
+
+    Raises ConfigError, DataError, CheckpointError or TrainingError; a TrainingError leaves the state before the faulty
+    update in the run folder.
+    """
+    chosen = choose_device(device)
+    texts = read_texts(config)
+    source, target, notes = learn_tokenizers(config, texts.train)
+    folder = create_run(path, overwrite=overwrite)
+    folder.write_config(config)
+    folder.write_tokenizers(source, target, config.tokenizer.shared)
+    folder.update_meta(environment=environment(chosen), started=_now())
+    return _Training(config, folder, texts, source, target, chosen).run(notes, resume=False)
+
+
+def resume_training(config: Config | None, path: Path, *, device: str = "auto") -> Trained:
+    """Go on with a run exactly where it stopped; `config` may differ from the stored one in its limits.
+
+    Raises CheckpointError where there is nothing to go on with, or where the configs differ in more.
+    """
+    chosen = choose_device(device)
+    folder = RunFolder(path)
+    folder.meta()
+    stored = folder.config()
+    if config is not None:
+        changed = [key for key in differences(stored, config) if key not in LIMITS]
+        if changed:
+            raise CheckpointError(
+                f"{path}: the config differs from the run's in {', '.join(changed)}; --resume may change the limits of "
+                f"training alone ({', '.join(LIMITS)}): take those changes back, or train a new run"
+            )
+        folder.write_config(config)
+    config = config or stored
+    source, target = folder.tokenizers(config.tokenizer.type, config.tokenizer.shared)
+    return _Training(config, folder, read_texts(config), source, target, chosen).run([], resume=True)
+
+
+class _Training:
+    """One call of `nmt train`: the objects that its steps share."""
+
+    def __init__(
+        self,
+        config: Config,
+        folder: RunFolder,
+        texts: Texts,
+        source: Tokenizer,
+        target: Tokenizer,
+        device: torch.device,
+    ) -> None:
+        prepare_process()
+        self.config, self.folder, self.texts, self.device = config, folder, texts, device
+        self.source, self.target = source, target
+        torch.manual_seed(config.seed)
+        self.model: Seq2Seq = model_of(config, source, target).to(device)
+        settings = config.training
+        self.optimizer = make_optimizer(
+            self.model.parameters(), betas=settings.betas, weight_decay=settings.weight_decay
+        )
+        self.dtype = precision(settings.precision, device)
+
+    def run(self, notes: list[str], *, resume: bool) -> Trained:
+        progress = self._restored() if resume else Progress()
+        forget_after(self.folder.metrics_file, progress.step)
+        log = TrainingLog(
+            self.folder.log_file, self.folder.metrics_file, sign_of_best=self.config.training.early_stopping.metric
+        )
+        try:
+            self._introduce(log, notes, progress)
+            finished = self._train(log, progress)
+            scores = {} if finished.interrupted else self._test(log)
+            how = f"; go on with: nmt train --resume --run {self.folder.path}" if finished.interrupted else ""
+            log.line(f"ended: {finished.reason}{how}")
+        except TrainingError as error:
+            log.line(f"ended: {error}")
+            raise
+        finally:
+            log.close()
+        return Trained(self.folder, finished.reason, finished.interrupted, scores)
+
+    def _restored(self) -> Progress:
+        tensors, values = read_tensors(self.folder.state_file)
+        return restore(self.model, self.optimizer, tensors, values, self.folder.state_file)
+
+    def _introduce(self, log: TrainingLog, notes: list[str], progress: Progress) -> None:
+        config, model = self.config, self.model
+        data = config.data
+        log.line(f"run {self.folder.path.resolve()}")
+        for name, files in (("train", data.train), ("valid", data.valid), ("test", data.test)):
+            if files is not None:
+                log.line(f"{name}: {files.source} and {files.target}")
+        for note in [*self.texts.notes, *notes]:
+            log.line(note)
+        count = sum(parameter.numel() for parameter in model.parameters())
+        pieces = f"{len(self.source):,}" + ("" if config.tokenizer.shared else f" and {len(self.target):,}")
+        how = "bfloat16" if self.dtype is torch.bfloat16 else "float32"
+        log.line(
+            f"model: {count:,} parameters, attention {config.model.attention.type}, {pieces} pieces; {how} on "
+            f"{self.device.type}, {torch.get_num_threads()} threads"
+        )
+        self.folder.update_meta(parameters=count, precision=how)
+        if progress.step:
+            log.line(f"going on from step {progress.step} (epoch {progress.epochs:.2f})")
+
+    def _train(self, log: TrainingLog, progress: Progress) -> Finished:
+        config = self.config
+        examples, left_out = training_examples(config, self.texts.train, self.source, self.target)
+        batches = TrainingBatches(
+            examples,
+            tokens=config.training.batch_tokens,
+            sentences=config.training.batch_sentences,
+            seed=config.seed,
+        )
+        log.line(
+            f"{len(examples):,} training pairs ({left_out:,} left out, longer than {config.data.max_length} pieces), "
+            f"{len(batches.epoch(0)):,} batches, {batches.padding_share():.1%} padding"
+        )
+        validate = self._validator()
+        with _stop_on_interrupt() as interrupted, log.progress():
+            events = train(
+                self.model,
+                self.optimizer,
+                batches,
+                self._plan(),
+                progress,
+                device=self.device,
+                validate=validate,
+                interrupted=interrupted,
+            )
+            for event in events:
+                log.event(event)
+                if not isinstance(event, Logged):
+                    self._save(event)
+        assert isinstance(event, Finished)
+        return event
+
+    def _save(self, event: Validated | Finished) -> None:
+        """Keep the state, and the weights where they are the best so far."""
+        progress, metric = event.progress, self.config.training.early_stopping.metric
+        if isinstance(event, Validated) and event.improved:
+            write_tensors(self.folder.weights_file, parameters(self.model), {"step": progress.step})
+        write_tensors(self.folder.state_file, *capture(self.model, self.optimizer, progress))
+        best = {"metric": metric, "score": progress.best, "step": progress.best_step, "file": "model.safetensors"}
+        changes: dict[str, object] = {"step": progress.step, "epochs": progress.epochs, "seconds": progress.seconds}
+        if isinstance(event, Finished):
+            changes["ended"] = event.reason
+        self.folder.update_meta(best=best, **changes)
+
+    def _plan(self) -> Plan:
+        settings = self.config.training
+        metric = settings.early_stopping.metric
+        return Plan(
+            limits=Limits(settings.max_steps, settings.max_epochs, settings.max_minutes),
+            schedule=Schedule(settings.schedule, settings.learning_rate, settings.min_learning_rate, settings.warmup),
+            label_smoothing=settings.label_smoothing,
+            clip=settings.clip,
+            validate_every=settings.validate_every,
+            log_every=settings.log_every,
+            metric=metric,
+            sign=SIGNS[metric],
+            patience=settings.early_stopping.patience,
+            plateau_factor=settings.plateau.factor,
+            plateau_patience=settings.plateau.patience,
+            autocast=self.dtype,
+        )
+
+    def _opened(self) -> Run:
+        return Run(self.folder, self.config, self.model, self.source, self.target, self.device)
+
+    def _validator(self) -> Callable[[], Mapping[str, float]]:
+        """Loss by forced passes, BLEU and chrF of greedy translations."""
+        valid, language = self.texts.valid, self.config.data.target_language
+        examples, _ = training_examples(self.config, valid, self.source, self.target)
+        groups = inference_groups([example.length for example in examples], self.config.decoding.batch_size)
+
+        def validate() -> Mapping[str, float]:
+            self.model.eval()
+            total = TokenScores(0.0, 0, 0)
+            with torch.inference_mode():
+                for indices in groups:
+                    batch = make_batch([examples[index] for index in indices]).to(self.device)
+                    decoded = self.model(batch.source_BS, batch.source_mask_BS, batch.previous_BT)
+                    readout, weight, bias = decoded.readout_BTR, self.model.output, self.model.output_bias
+                    total += token_scores(readout, batch.target_BT, batch.target_mask_BT, weight, bias)
+            loss = total.negative_log_likelihood / total.tokens
+            texts = [found.texts[0] for found in self._opened().translator(beam=1).translate(valid.source)]
+            return {
+                "loss": loss,
+                "perplexity": math.exp(min(loss, 700.0)),
+                "accuracy": total.correct / total.tokens,
+                "bleu": bleu(texts, valid.target, tokenize=tokenizer_for(language)).value,
+                "chrf": chrf(texts, valid.target).value,
+            }
+
+        return validate
+
+    def _test(self, log: TrainingLog) -> Mapping[str, Any]:
+        """Scores and alignments of the best weights on the test text."""
+        tensors, _ = read_tensors(self.folder.weights_file)
+        load_parameters(self.model, tensors, self.folder.weights_file)
+        self.model.eval()
+        scores = final_scores(self._opened(), self.texts, log.line) if self.texts.test is not None else {}
+        self.folder.update_meta(scores=scores, finished=_now())
+        return scores
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@contextmanager
+def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
+    """Within, the first Ctrl-C asks for an end between two updates, so that the state can be saved; a second breaks."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    asked = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(number: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,93 @@
+"""The only file that turns names into classes: the model section and two vocabulary sizes become a model."""
+
+import math
+from typing import cast
+
+from torch import nn
+
+from nmt.attention import ATTENTIONS
+from nmt.attention.base import Attention
+from nmt.attention.normalizers import NORMALIZERS
+from nmt.attention.scores import SCORES
+from nmt.config.schema import BahdanauAttention, LuongAttention, ModelSection
+from nmt.model.encoders import GruEncoder
+from nmt.model.gru_decoder import GruDecoder, additive_recurrence
+from nmt.model.layers import READOUTS
+from nmt.model.seq2seq import Seq2Seq
+
+PADDING = 0
+"""The number of the padding piece in every vocabulary."""
+
+
+def build_attention(section: ModelSection) -> Attention:
+    """The attention that `model.attention` names, for queries of the decoder's width."""
+    attention, query, key = section.attention, section.decoder.hidden, section.encoder.hidden
+    kind = ATTENTIONS[attention.type]
+    if isinstance(attention, BahdanauAttention):
+        return kind(
+            query_width=query,
+            key_width=key,
+            hidden=attention.hidden or query,
+            normalizer=NORMALIZERS[attention.normalizer],
+        )
+    if isinstance(attention, LuongAttention):
+        score = SCORES[attention.score](query, key, attention.hidden or query, attention.max_source_positions)
+        return kind(score=score, key_width=key, normalizer=NORMALIZERS[attention.normalizer])
+    return kind(key_width=key)
+
+
+def build_decoder(section: ModelSection) -> GruDecoder:
+    """The decoder, wired as the attention's paper does unless `model.decoder` says otherwise."""
+    attention, decoder = section.attention, section.decoder
+    papers_before = not isinstance(attention, LuongAttention)
+    before = papers_before if decoder.attend is None else decoder.attend == "before"
+    readout = decoder.readout or ("maxout" if papers_before else "attentional")
+    width = section.embedding if section.tied else decoder.hidden
+    built = build_attention(section)
+    fast = isinstance(attention, BahdanauAttention) and attention.normalizer == "softmax"
+    return GruDecoder(
+        embedding=section.embedding,
+        hidden=decoder.hidden,
+        layers=decoder.layers,
+        attention=built,
+        readout=READOUTS[readout](
+            embedding=section.embedding, hidden=decoder.hidden, context=built.context_width, width=width
+        ),
+        attend_before=before,
+        input_feeding=isinstance(attention, LuongAttention) and attention.input_feeding,
+        initial_width=section.encoder.hidden if attention.type == "none" else section.encoder.hidden // 2,
+        dropout=section.dropout,
+        recurrence=additive_recurrence if fast else None,
+    )
+
+
+def build_model(section: ModelSection, *, source_vocabulary: int, target_vocabulary: int, shared: bool) -> Seq2Seq:
+    """A model with freshly drawn parameters. `shared`: both languages have one vocabulary.
+
+    Embeddings are drawn from a normal distribution of deviation 1/√E, so that tied output scores start near 1 in size.
+    """
+    target_embedding = _embedding(target_vocabulary, section.embedding)
+    source_embedding = target_embedding if section.tied and shared else _embedding(source_vocabulary, section.embedding)
+    decoder = build_decoder(section)
+    untied = nn.Linear(decoder.readout.width, target_vocabulary)
+    encoder = GruEncoder(
+        embedding=section.embedding,
+        hidden=section.encoder.hidden,
+        layers=section.encoder.layers,
+        dropout=section.dropout,
+    )
+    return Seq2Seq(
+        source_embedding=source_embedding,
+        target_embedding=target_embedding,
+        encoder=encoder,
+        decoder=decoder,
+        output=cast(nn.Parameter, target_embedding.weight if section.tied else untied.weight),
+        dropout=section.dropout,
+    )
+
+
+def _embedding(pieces: int, width: int) -> nn.Embedding:
+    embedding = nn.Embedding(pieces, width, padding_idx=PADDING)
+    nn.init.normal_(embedding.weight, std=1.0 / math.sqrt(width))
+    nn.init.zeros_(embedding.weight.data[PADDING])
+    return embedding

@@ -1,0 +1,72 @@
+"""What reads the source. Shapes: B batch, S source, E embedding, D width of a state."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from nmt.attention.none import summary
+from nmt.model.layers import GruLayer
+from nmt.model.recurrence import FROZEN, gru_sequence
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A batch of sentences, read.
+
+    `states_BSD` are zero on padding, `mask_BS` is True on real tokens, `summary_BD` is [→h_n; ←h_1].
+    """
+
+    states_BSD: Tensor
+    mask_BS: Tensor
+    summary_BD: Tensor
+
+
+class BidirectionalGru(nn.Module):
+    """One layer, read in both directions at once: [B, S, I] to [B, S, D], D twice `hidden`, zero on padding.
+
+    On padding the update gate is held at 1, so that the backward direction starts where the sentence ends, whatever
+    else is in the batch.
+    """
+
+    def __init__(self, *, input_width: int, hidden: int) -> None:
+        super().__init__()
+        self.ahead = GruLayer(input_widths=(input_width,), hidden=hidden)
+        self.back = GruLayer(input_widths=(input_width,), hidden=hidden)
+
+    def forward(self, inputs_BSI: Tensor, mask_BS: Tensor) -> Tensor:
+        ahead, back, width = self.ahead, self.back, self.ahead.hidden
+        inputs_SBI = inputs_BSI.transpose(0, 1)
+        padding_SB1 = ~mask_BS.t().unsqueeze(-1)
+        both_SDBG = torch.stack([ahead.inputs(inputs_SBI), back.inputs(inputs_SBI).flip(0)], dim=1)
+        padding_SDB1 = torch.stack([padding_SB1, padding_SB1.flip(0)], dim=1)
+        reset, update, candidate = both_SDBG.split(width, dim=-1)
+        both_SDBG = torch.cat([reset, update.masked_fill(padding_SDB1, FROZEN), candidate], dim=-1)
+        initial_DBH = both_SDBG.new_zeros(
+            2, mask_BS.shape[0], width, dtype=torch.promote_types(both_SDBG.dtype, torch.float32)
+        )
+        weight_DGH = torch.stack([ahead.weight_hh, back.weight_hh])
+        bias_DG = torch.stack([ahead.bias_hh, back.bias_hh])
+        states_SDBH = gru_sequence(both_SDBG, initial_DBH, weight_DGH, bias_DG)
+        states_SBD = torch.cat([states_SDBH[:, 0], states_SDBH[:, 1].flip(0)], dim=-1)
+        return states_SBD.masked_fill(padding_SB1, 0.0).transpose(0, 1)
+
+
+class GruEncoder(nn.Module):
+    """A bidirectional GRU: h_s = [→h_s; ←h_s] (Bahdanau, Cho, Bengio 2015, section 3.2).
+
+    `hidden` is the width of both directions together; dropout between layers and on the states.
+    """
+
+    def __init__(self, *, embedding: int, hidden: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.width = hidden
+        widths = [embedding] + [hidden] * (layers - 1)
+        self.layers = nn.ModuleList(BidirectionalGru(input_width=width, hidden=hidden // 2) for width in widths)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor) -> Encoded:
+        states_BSD = embedded_BSE
+        for number, layer in enumerate(self.layers):
+            states_BSD = layer(self.dropout(states_BSD) if number else states_BSD, mask_BS)
+        return Encoded(self.dropout(states_BSD), mask_BS, summary(states_BSD, mask_BS))

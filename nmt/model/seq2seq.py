@@ -1,0 +1,94 @@
+"""An encoder, a decoder and their embeddings: from piece numbers to logits and attention weights.
+
+Search knows four calls: `start` (a batch of sources), `step` (the last piece of each hypothesis), `reorder` (which
+hypotheses live on) and nothing of what is inside. Shapes: B batch, N hypotheses, S source, T target, V vocabulary,
+R width of the readout.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from nmt.attention.base import Memory
+from nmt.model.encoders import Encoded, GruEncoder
+from nmt.model.gru_decoder import Decoded, DecoderState, GruDecoder
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """Everything that a step needs besides the last piece: the sentences' memories and the decoder's state."""
+
+    memory: Memory
+    decoder: DecoderState
+
+    def reorder(self, index_N: Tensor) -> "SearchState":
+        """The state of the hypotheses `index_N`; an index may repeat."""
+        return SearchState(self.memory.reorder(index_N), self.decoder.reorder(index_N))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of search: logits of the next piece, the weights used to predict it, and the state after it."""
+
+    logits_NV: Tensor
+    weights: tuple[Tensor, ...]
+    state: SearchState
+
+
+class Seq2Seq(nn.Module):
+    """An encoder-decoder from built parts.
+
+    `output` is the weight of the last layer, [V, R]: the target embeddings themselves where they are tied. Dropout of
+    rate `dropout` is applied to embeddings and readout.
+    """
+
+    def __init__(
+        self,
+        *,
+        source_embedding: nn.Embedding,
+        target_embedding: nn.Embedding,
+        encoder: GruEncoder,
+        decoder: GruDecoder,
+        output: nn.Parameter,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.source_embedding = source_embedding
+        self.target_embedding = target_embedding
+        self.encoder = encoder
+        self.decoder = decoder
+        self.output = output
+        self.output_bias = nn.Parameter(torch.zeros(output.shape[0]))
+        self.dropout = nn.Dropout(dropout)
+
+    def encode(self, source_BS: Tensor, mask_BS: Tensor) -> Encoded:
+        """Read a batch of sources."""
+        encoded: Encoded = self.encoder(self.dropout(self.source_embedding(source_BS)), mask_BS)
+        return encoded
+
+    def start(self, source_BS: Tensor, mask_BS: Tensor) -> SearchState:
+        """The state before the first target piece."""
+        encoded = self.encode(source_BS, mask_BS)
+        memory = self.decoder.attention.remember(encoded.states_BSD, mask_BS)
+        return SearchState(memory, self.decoder.initial_state(encoded, memory))
+
+    def decode(self, previous_BT: Tensor, state: SearchState) -> Decoded:
+        """T steps, given the T previous target pieces: readout (after dropout), weights and the state after them."""
+        embedded_BTE = self.dropout(self.target_embedding(previous_BT))
+        decoded: Decoded = self.decoder(embedded_BTE, state.memory, state.decoder)
+        return Decoded(self.dropout(decoded.readout_BTR), decoded.weights, decoded.state)
+
+    def forward(self, source_BS: Tensor, mask_BS: Tensor, previous_BT: Tensor) -> Decoded:
+        """Teacher forcing: the whole target at once."""
+        return self.decode(previous_BT, self.start(source_BS, mask_BS))
+
+    def logits(self, readout: Tensor) -> Tensor:
+        """Scores of every piece of the target vocabulary, [..., V]."""
+        return nn.functional.linear(readout, self.output, self.output_bias)
+
+    def step(self, previous_N: Tensor, state: SearchState) -> Step:
+        """One step of search."""
+        decoded = self.decode(previous_N.unsqueeze(1), state)
+        logits_NV = self.logits(decoded.readout_BTR.squeeze(1))
+        return Step(logits_NV, decoded.weights, SearchState(state.memory, decoded.state))
