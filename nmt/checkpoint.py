@@ -109,7 +109,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """What `write_tensors` wrote. Raises CheckpointError where the file is missing or damaged."""
     try:
         with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118: not a dict
+            names = list(file.keys())
+            tensors = {name: file.get_tensor(name) for name in names}
             return tensors, json.loads((file.metadata() or {}).get("values", "{}"))
     except FileNotFoundError:
         raise CheckpointError(f"{path}: is missing; training has not come as far as saving it") from None

@@ -14,7 +14,10 @@ from typer.core import TyperGroup
 from nmt import __version__
 from nmt.cli import config, data
 from nmt.cli.aer import aer
+from nmt.cli.align import align
+from nmt.cli.evaluate import evaluate
 from nmt.cli.train import train
+from nmt.cli.translate import translate
 from nmt.errors import NmtError
 
 _INTERRUPTED = 130
@@ -51,6 +54,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(train)
+app.command()(translate)
+app.command()(evaluate)
+app.command()(align)
 app.command()(aer)
 app.add_typer(config.app, name="config")
 app.add_typer(data.app, name="data")

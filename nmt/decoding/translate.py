@@ -68,10 +68,13 @@ class Translator:
             for index, line in enumerate(lines)
         ]
 
-    def stream(self, lines: Iterable[str], wanted: int = 1) -> Iterator[Translation]:
-        """Translations as they are ready, in order, of lines that may still be coming."""
+    def stream(self, lines: Iterable[str], wanted: int = 1, *, read_ahead: int | None = None) -> Iterator[Translation]:
+        """Translations as they are ready, in order, of lines that may still be coming.
+
+        `read_ahead` lines are gathered first, so that those of like length can share a batch; None: a few batches.
+        """
         rest = iter(lines)
-        while chunk := list(islice(rest, self.batch_size * READ_AHEAD)):
+        while chunk := list(islice(rest, read_ahead or self.batch_size * READ_AHEAD)):
             yield from self.translate(chunk, wanted)
 
     def _search(self, sources: Sequence[Sequence[int]], wanted: int) -> list[list[Hypothesis]]:

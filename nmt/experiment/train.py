@@ -19,8 +19,8 @@ from nmt.data.batching import TrainingBatches, inference_groups, make_batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import CheckpointError, TrainingError
 from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
-from nmt.experiment.run import Run, model_of
 from nmt.experiment.final import final_scores
+from nmt.experiment.run import Run, model_of
 from nmt.experiment.texts import Texts, learn_tokenizers, read_texts, training_examples
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import choose_device, environment, precision, prepare_process

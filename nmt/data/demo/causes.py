@@ -9,15 +9,12 @@ from nmt.data.demo.draw import Draw
 from nmt.data.demo.lexicon import Verb, all_adjectives, all_nouns, verb
 from nmt.data.demo.phrases import pronoun_for
 from nmt.data.demo.tree import Clause, NounPhrase, Phrase, Pronoun, Tense
-from nmt.data.demo.verb_groups import (
-    ACTIONS,
-    COSTLY,
-    INDOOR_VERBS,
-    INDOORS,
-    MOODS_FOR,
-    OUTDOOR_VERBS,
-    OUTDOORS,
-)
+from nmt.data.demo.verb_groups import ACTIONS, COSTLY, INDOOR_VERBS, MOODS_FOR, OUTDOOR_VERBS, tags, wishes_for
+
+# What good weather and bad weather are a reason for, and what has no other reason than a mood.
+_FAIR = tags("go travel play dance sit")
+_FOUL = tags("stay drive sleep")
+_FELT = tags("sleep stay laugh cry play dance eat sit wait")
 
 
 def inner(clause: Clause) -> Clause:
@@ -36,20 +33,21 @@ class Causes:
         return self.clauses.phrases.draw
 
     def _wish(self, main: Clause, actor: Phrase, tenses: tuple[Tense, ...]) -> Clause:
-        return self.clauses.action(actor, tenses, plain=True, verbs=wishes_for(main.verb.base))
+        return self.clauses.action(actor, tenses, plain=True, verbs=wishes_for(main.verb))
 
     def cause(self, main: Clause, past: bool) -> Clause:
         """A reason for what the main clause says."""
         same = pronoun_for(main.subject)
         base = main.verb.base
         tense: Tense = "past" if past else "present"
-        if same and not main.negated and base in MOODS_FOR and self.draw.chance(0.6):
+        moody = base in _FELT or (base in MOODS_FOR and self.draw.chance(0.6))
+        if same and not main.negated and moody:
             return self.clauses.mood(same, tense, words=MOODS_FOR[base])
         if main.negated and same and self.draw.chance(0.7):
             ill = self.clauses.mood(same, tense, words=("sick", "tired"))
             return self.lack(same, past, main) if self.draw.chance(0.6) else ill
-        if base in INDOORS | OUTDOORS and not main.negated and self.draw.chance(0.3):
-            return self.sky(past, good=base in OUTDOORS)
+        if base in _FAIR | _FOUL and not main.negated and self.draw.chance(0.4):
+            return self.sky(past, good=base in _FAIR)
         if same is None:
             return self.sky(past, good=not main.negated)
         return self._wish(main, same, ("wanted",) if past else ("want", "must"))

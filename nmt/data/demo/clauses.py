@@ -89,7 +89,8 @@ class Clauses:
             negated = not plain and draw.chance(0.13) and _may_be_negated(own) and tense != "may"
             clause = self.fill(Clause(verb, own, tense, negated))
             item = clause.object
-            if isinstance(item, NounPhrase) and item.determiner == "no" and tense not in ("present", "past", "perfect"):
+            plainly = plain or tense not in ("present", "past", "perfect")
+            if isinstance(item, NounPhrase) and item.determiner == "no" and plainly:
                 clause = replace(clause, object=replace(item, determiner="the"))
             return clause if plain else self._modify(clause)
 
@@ -241,5 +242,5 @@ class Clauses:
 
 def _may_be_negated(subject: Phrase) -> bool:
     if isinstance(subject, NounPhrase):
-        return subject.determiner not in ("many", "some", "no", "every", "a") and not subject.numeral
+        return subject.determiner not in ("many", "some", "no", "a") and not subject.numeral
     return isinstance(subject, Name | Pronoun)

@@ -138,7 +138,8 @@ class Complexes:
 
     def reason(self, past: bool, depth: int) -> Clause:
         """... because ..., or the other way round with "because" first."""
-        main = self.action(self.person(), past, verbs=REASONED)
+        tenses: tuple[Tense, ...] = ("past", "wanted") if past else ("present", "future", "must", "want", "should")
+        main = self.clauses.action(self.person(), tenses, verbs=REASONED)
         link = self._reason_for(main, past, depth)
         if depth == 1 and self.draw.chance(0.3):
             return replace(inner(main), opening=link)
@@ -148,19 +149,24 @@ class Complexes:
         """If ..., ..."""
         subject = self.person()
         taken = pronoun_for(subject)
-        verbs = DELIBERATE
+        first = self.draw.chance(0.65)
+        condition, verbs = self._condition(subject if first or taken is None else taken)
+        about = condition.subject in (subject, taken)
+        actor = (taken if first else subject) if taken and about else self.person()
+        main = replace(self.action(actor, False, SOON, verbs), time=None, fronted=False)
+        if first:
+            main = replace(main, opening=Subordinate("if", condition))
+            return self.deeper(main, past, depth, reasons=False)
+        return replace(main, extension=Subordinate("if", condition))
+
+    def _condition(self, subject: Phrase) -> tuple[Clause, tuple[Verb, ...]]:
+        """A condition, and what may follow from it."""
         kind = self.draw.weighted((("sky", 45), ("mood", 25), ("means", 30)))
         if kind == "sky":
-            first, verbs = self.causes.weather()
-        elif kind == "mood":
-            first, verbs = self.causes.mood(subject)
-        else:
-            first = self.causes.means(subject)
-        actor = taken if taken and kind != "sky" else self.person()
-        second = replace(self.action(actor, False, SOON, verbs), time=None, fronted=False)
-        if self.draw.chance(0.65):
-            return self.deeper(replace(second, opening=Subordinate("if", first)), past, depth, reasons=False)
-        return replace(second, extension=Subordinate("if", first))
+            return self.causes.weather()
+        if kind == "mood":
+            return self.causes.mood(subject)
+        return self.causes.means(subject), DELIBERATE
 
     def two_times(self, past: bool, depth: int) -> Clause:
         """While, before or when one thing happens, another does."""
@@ -210,7 +216,7 @@ class Complexes:
         if isinstance(main.object, NounPhrase) and main.object.determiner == "no":
             main = replace(main, object=replace(main.object, determiner="the"))
         can: tuple[Tense, ...] = ("could",) if past else ("can",)
-        second = self.clauses.action(self.other(main), can, plain=True, verbs=wishes_for(main.verb.base))
+        second = self.clauses.action(self.other(main), can, plain=True, verbs=wishes_for(main.verb))
         return replace(main, extension=Subordinate("so that", self.deeper(second, past, depth, reasons=False)))
 
     def purpose(self, past: bool, depth: int) -> Clause:

@@ -58,7 +58,8 @@ class Composer:
             return "but", self.complexes.causes.lack(same, past, before)
         if contrast and before.verb in ACTIONS and before.also is None and self.draw.chance(0.45):
             clause = self.complexes.clauses.action(None, (before.tense,), plain=True, verbs=(before.verb,))
-            if clause.subject not in (before.subject, same) and not isinstance(clause.subject, Pronoun):
+            told = clause.object is not None or clause.complement is not None
+            if told and clause.subject not in (before.subject, same) and not isinstance(clause.subject, Pronoun):
                 return "but", clause
         if same and before.extension is None and self.draw.chance(0.3):
             return "and", self.complexes.action(same, past)

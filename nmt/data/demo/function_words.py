@@ -18,7 +18,6 @@ CONJUNCTIONS = {
 COORDINATORS = {
     "and": Fixed("and", "und", "0-0"),
     "but": Fixed("but", "aber", "0-0"),
-    "or": Fixed("or", "oder", "0-0"),
 }
 
 NUMERALS = {

@@ -17,7 +17,7 @@ _MIXED = ("er en en en", "e e en en", "es es en en", "en en en en")
 _STRONG = ("er en em en", "e e er er", "es es em en", "e e en er")
 
 _EIN_STEMS = {"a": "ein", "no": "kein", "my": "mein", "his": "sein", "her": "ihr", "our": "unser", "their": "ihr"}
-_DIESER_STEMS = {"this": "dies", "every": "jed", "which": "welch"}
+_DIESER_STEMS = {"this": "dies", "which": "welch"}
 _QUANTIFIER_STEMS = {"many": "viel", "some": "einig"}
 
 PRONOUNS = {

@@ -52,7 +52,7 @@ class Relativizer:
 class NounPhrase:
     """A noun with what agrees with it.
 
-    `determiner` is empty (bare), an English determiner ("the", "a", "no", "my", "this", "every", "many" ...), or a name
+    `determiner` is empty (bare), an English determiner ("the", "a", "no", "my", "this", "many" ...), or a name
     in the genitive ("Anna's").
     """
 
@@ -150,7 +150,7 @@ class Exclamation:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Main clauses and the conjunctions between them ("and", "but", "or")."""
+    """Main clauses and the conjunctions between them ("and", "but")."""
 
     clauses: tuple[Clause | Exclamation, ...]
     conjunctions: tuple[str, ...] = ()

@@ -57,10 +57,11 @@ FOR_OTHERS = tags("buy bake cook paint wash repair clean sing carry write")
 WITH_OTHERS = tags("eat sing cook bake visit play dance work go travel drive")
 SOMEWHERE = tags("see read write find lose sing eat drink forget paint")
 
-INDOORS = tags("stay read write cook bake sleep close drive eat drink work clean wash think turn call repair tell")
-OUTDOORS = tags("go travel play dance open paint sing visit invite look see sit pick help")
-INDOOR_VERBS = _those(ACTIONS, INDOORS)
-OUTDOOR_VERBS = _those(ACTIONS, OUTDOORS)
+INDOOR_VERBS = _those(
+    ACTIONS, tags("stay read write cook bake sleep close drive eat drink work clean wash think turn call repair tell")
+)
+OUTDOOR_VERBS = _those(ACTIONS, tags("go travel play dance open paint sing visit invite look see sit pick help"))
+
 # What somebody decides to do, and what is done and over.
 DELIBERATE = _others(ACTIONS, tags("lose forget love like need have come live stay understand build"))
 EVENTS = _others(DELIBERATE, tags("sit stand sleep work wait hear wear think carry laugh cry"))
@@ -84,7 +85,8 @@ HANDLED = tuple(
 # What somebody wants when doing something: "opens the window because she wants to hear the bird".
 _WISHES = {
     "open close": "see look sleep work read clean",
-    "turn": "read work sleep dance sing write",
+    "turn-on": "read work dance sing write",
+    "turn-off": "sleep go work read",
     "buy bring": "cook bake eat invite thank give",
     "sell": "buy build travel drive",
     "give show send tell call write paint sing": "thank help invite visit",
@@ -101,7 +103,8 @@ _WISHES = {
 _COMPANY = tags("visit help see thank invite")
 
 
-def wishes_for(base: str) -> tuple[Verb, ...]:
-    """Verbs for what somebody wants who does what the verb with this base form says."""
-    wanted = next((tags(wish) for bases, wish in _WISHES.items() if base in bases.split()), _COMPANY)
+def wishes_for(verb: Verb) -> tuple[Verb, ...]:
+    """Verbs for what somebody wants who does what this verb says."""
+    names = (verb.base, verb.name.replace(" ", "-"))
+    wanted = next((tags(wish) for key, wish in _WISHES.items() if tags(key) & set(names)), _COMPANY)
     return _those(ACTIONS, wanted)

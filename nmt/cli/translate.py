@@ -1,0 +1,41 @@
+"""`nmt translate`: one line out for each line in."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmt.cli.options import DeviceOption, RunOption
+from nmt.cli.streams import lines_as_they_come, output, tell
+
+
+def translate(
+    run: RunOption = None,
+    source: Annotated[
+        Path | None, typer.Option("--input", "-i", metavar="FILE", help="Text to translate; default: stdin.")
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where translations go; default: stdout.")
+    ] = None,
+    beam: Annotated[int | None, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1: greedy.")] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option("--length-penalty", min=0.0, help="α of Wu et al.; 0 favours short translations.")
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option("--batch-size", min=1, help="Sentences translated at once; changes speed alone.")
+    ] = None,
+    device: DeviceOption = "auto",
+) -> None:
+    """Translate text, line by line; a blank line stays blank. Settings default to the run's."""
+    from nmt.experiment.run import open_run
+
+    opened = open_run(run, device)
+    if run is None:
+        tell(f"run {opened.folder.path}")
+    interactive = source is None and sys.stdin.isatty()
+    # At a prompt an answer comes at once; elsewhere lines are gathered, so that like lengths share a batch.
+    translator = opened.translator(beam=beam, length_penalty=length_penalty, batch_size=batch_size)
+    with output(target) as write:
+        for translation in translator.stream(lines_as_they_come(source), read_ahead=1 if interactive else None):
+            write(translation.texts[0])

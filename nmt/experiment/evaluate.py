@@ -1,0 +1,29 @@
+"""How good is a run on a text?"""
+
+from dataclasses import dataclass
+
+from nmt.data.corpus import ParallelText
+from nmt.evaluation.bleu import LengthBucket, Score, bleu, bleu_by_length, chrf, ter, tokenizer_for
+from nmt.experiment.run import Run
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of a run's translations, and BLEU by the number of source words."""
+
+    scores: tuple[Score, ...]
+    buckets: tuple[LengthBucket, ...]
+    sentences: int
+
+
+def evaluate_run(run: Run, text: ParallelText) -> Evaluation:
+    """Translate a text with the run's settings and compare with its references."""
+    hypotheses = [found.texts[0] for found in run.translator().translate(text.source)]
+    tokenize = tokenizer_for(run.config.data.target_language)
+    scores = (
+        bleu(hypotheses, text.target, interval=True, tokenize=tokenize),
+        chrf(hypotheses, text.target, interval=True),
+        ter(hypotheses, text.target, interval=True),
+    )
+    buckets = bleu_by_length(text.source, hypotheses, text.target, tokenize=tokenize)
+    return Evaluation(scores, tuple(buckets), len(text))

@@ -1,0 +1,220 @@
+"""Each mechanism against numbers computed independently in float64, one test a case.
+
+The environment variable NMT_GOLDEN may name another file of the same form with other sizes.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from nmt.attention.bahdanau import BahdanauAttention
+from nmt.attention.luong import LuongAttention
+from nmt.attention.normalizers import softmax
+from nmt.attention.scores import (
+    ConcatScore,
+    DotScore,
+    GeneralScore,
+    LocationScore,
+    ScaledDotScore,
+    Score,
+)
+from nmt.model.gru_decoder import DecoderState, GruDecoder, additive_recurrence
+from nmt.model.layers import AttentionalReadout, MaxoutReadout
+
+FILE = Path(os.environ.get("NMT_GOLDEN", Path(__file__).resolve().parents[1] / "golden" / "attention.json"))
+CASES: dict[str, dict[str, Any]] = {case["name"]: case for case in json.loads(FILE.read_text())["cases"]}
+
+Numbers = dict[str, Tensor]
+
+
+def tensors(values: dict[str, Any]) -> Numbers:
+    return {
+        name: torch.tensor(value, dtype=torch.bool if isinstance(_first(value), bool) else torch.float64)
+        for name, value in values.items()
+    }
+
+
+def _first(value: Any) -> Any:
+    return _first(value[0]) if isinstance(value, list) else value
+
+
+def put(parameter: nn.Parameter, value: Tensor) -> None:
+    assert parameter.shape == value.shape
+    parameter.data = value.clone()
+
+
+def attend(attention: nn.Module, inputs: Numbers) -> Numbers:
+    memory = attention.remember(inputs["keys"], inputs["mask"])
+    attended = attention(inputs["query"].unsqueeze(1), memory)
+    return {"weights": attended.weights_BHTS[:, 0, 0], "context": attended.context_BTD[:, 0]}
+
+
+def luong(score: Score, inputs: Numbers) -> Numbers:
+    return attend(LuongAttention(score=score, key_width=inputs["keys"].shape[-1], normalizer=softmax), inputs)
+
+
+def widths(inputs: Numbers) -> dict[str, int]:
+    return {"query_width": inputs["query"].shape[-1], "key_width": inputs["keys"].shape[-1]}
+
+
+def bahdanau_attention(params: Numbers) -> BahdanauAttention:
+    hidden, query = params["W_a"].shape
+    attention = BahdanauAttention(
+        query_width=query, key_width=params["U_a"].shape[1], hidden=hidden, normalizer=softmax
+    ).double()
+    put(attention.score.query.weight, params["W_a"])
+    put(attention.score.key.weight, params["U_a"])
+    put(attention.score.energy.weight, params["v_a"].unsqueeze(0))
+    return attention
+
+
+def bahdanau(inputs: Numbers, params: Numbers) -> Numbers:
+    return attend(bahdanau_attention(params), inputs)
+
+
+def dot(inputs: Numbers, params: Numbers) -> Numbers:
+    return luong(DotScore(**widths(inputs)), inputs)
+
+
+def scaled_dot(inputs: Numbers, params: Numbers) -> Numbers:
+    return luong(ScaledDotScore(**widths(inputs)), inputs)
+
+
+def general_score(params: Numbers) -> GeneralScore:
+    query, key = params["W_a"].shape
+    score = GeneralScore(query_width=query, key_width=key).double()
+    put(score.key.weight, params["W_a"])
+    return score
+
+
+def general(inputs: Numbers, params: Numbers) -> Numbers:
+    return luong(general_score(params), inputs)
+
+
+def concat(inputs: Numbers, params: Numbers) -> Numbers:
+    score = ConcatScore(**widths(inputs), hidden=len(params["v_a"])).double()
+    put(score.joint.weight, params["W_a"])
+    put(score.energy.weight, params["v_a"].unsqueeze(0))
+    return luong(score, inputs)
+
+
+def location(inputs: Numbers, params: Numbers) -> Numbers:
+    positions, query = params["W_a"].shape
+    score = LocationScore(query_width=query, max_source_positions=positions).double()
+    put(score.position.weight, params["W_a"])
+    return luong(score, inputs)
+
+
+def attentional_vector(inputs: Numbers, params: Numbers) -> Numbers:
+    context, hidden = inputs["context"], inputs["hidden"]
+    width = params["W_c"].shape[0]
+    readout = AttentionalReadout(embedding=1, hidden=hidden.shape[1], context=context.shape[1], width=width).double()
+    put(readout.joint.weight, params["W_c"])
+    return {"output": readout(context, hidden, context)}
+
+
+def decoder(inputs: Numbers, params: Numbers, **parts: Any) -> GruDecoder:
+    built = GruDecoder(
+        embedding=inputs["embedding"].shape[1],
+        hidden=params["W_hh"].shape[1],
+        layers=1,
+        initial_width=1,
+        dropout=0.0,
+        **parts,
+    ).double()
+    layer = built.layers[0]
+    for name, parameter in (("ih", layer.weight_ih), ("hh", layer.weight_hh)):
+        put(parameter, params[f"W_{name}"])
+    put(layer.bias_ih, params["b_ih"])
+    put(layer.bias_hh, params["b_hh"])
+    return built
+
+
+def bahdanau_step(inputs: Numbers, params: Numbers, fast: bool) -> Numbers:
+    attention = bahdanau_attention(params)
+    readout = MaxoutReadout(
+        embedding=inputs["embedding"].shape[1],
+        hidden=params["W_hh"].shape[1],
+        context=inputs["keys"].shape[2],
+        width=len(params["U_o"]) // 2,
+    ).double()
+    for part, name in ((readout.state, "U_o"), (readout.word, "V_o"), (readout.context, "C_o")):
+        put(part.weight, params[name])
+    built = decoder(
+        inputs,
+        params,
+        attention=attention,
+        readout=readout,
+        attend_before=True,
+        input_feeding=False,
+        recurrence=additive_recurrence if fast else None,
+    )
+    memory = attention.remember(inputs["keys"], inputs["mask"])
+    decoded = built(inputs["embedding"].unsqueeze(1), memory, DecoderState((inputs["state"],)))
+    weights = decoded.weights[0][:, 0, 0]
+    return {
+        "weights": weights,
+        "context": torch.einsum("bs,bsd->bd", weights, inputs["keys"]),
+        "state": decoded.state.hidden[0],
+        "readout": decoded.readout_BTR[:, 0],
+    }
+
+
+def input_feeding_step(inputs: Numbers, params: Numbers) -> Numbers:
+    attention = LuongAttention(score=general_score(params), key_width=inputs["keys"].shape[2], normalizer=softmax)
+    readout = AttentionalReadout(
+        embedding=1,
+        hidden=params["W_hh"].shape[1],
+        context=inputs["keys"].shape[2],
+        width=params["W_c"].shape[0],
+    ).double()
+    put(readout.joint.weight, params["W_c"])
+    built = decoder(inputs, params, attention=attention, readout=readout, attend_before=False, input_feeding=True)
+    memory = attention.remember(inputs["keys"], inputs["mask"])
+    state = DecoderState((inputs["state"],), inputs["attentional"])
+    decoded = built(inputs["embedding"].unsqueeze(1), memory, state)
+    weights = decoded.weights[0][:, 0, 0]
+    return {
+        "weights": weights,
+        "context": torch.einsum("bs,bsd->bd", weights, inputs["keys"]),
+        "state": decoded.state.hidden[0],
+        "attentional": decoded.state.fed_BR,
+    }
+
+
+CHECKS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
+    "bahdanau": bahdanau,
+    "luong.dot": dot,
+    "scaled_dot": scaled_dot,
+    "luong.general": general,
+    "luong.concat": concat,
+    "luong.location": location,
+    "luong.attentional_vector": attentional_vector,
+    "bahdanau.decoder_step": lambda inputs, params: bahdanau_step(inputs, params, fast=False),
+    "luong.input_feeding_step": input_feeding_step,
+}
+
+
+def check(name: str, compute: Callable[[Numbers, Numbers], Numbers]) -> None:
+    case = CASES[name]
+    inputs, params, expected = (tensors(case[part]) for part in ("inputs", "params", "expected"))
+    with torch.no_grad():
+        found = compute(inputs, params)
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        torch.testing.assert_close(found[key], value, rtol=0.0, atol=1e-5, msg=lambda text, key=key: f"{key}: {text}")
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_golden(name: str) -> None:
+    check(name, CHECKS[name])
+
+
+def test_golden_fast_recurrence() -> None:
+    check("bahdanau.decoder_step", lambda inputs, params: bahdanau_step(inputs, params, fast=True))
