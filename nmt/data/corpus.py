@@ -57,8 +57,8 @@ def require_equal(first: Sequence[object], first_name: object, second: Sequence[
     """Raises DataError, naming both, where two texts differ in their number of lines."""
     if len(first) != len(second):
         raise DataError(
-            f"{first_name} has {len(first)} lines but {second_name} has {len(second)}: line i of the one must belong to "
-            f"to line i of the other"
+            f"{first_name} has {len(first)} lines but {second_name} has {len(second)}: "
+            f"line i of the one must belong to line i of the other"
         )
 
 

@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import sentencepiece
@@ -67,7 +68,7 @@ class Tokenizer:
         """Pieces that a model wrote, and where each stands in their text: what the text grows by with each."""
         lengths = [len(self.decode(numbers[:count])) for count in range(len(numbers) + 1)]
         texts = tuple(self._processor.id_to_piece(number) for number in numbers)
-        return Pieces(tuple(numbers), texts, tuple(zip(lengths[:-1], lengths[1:], strict=True)))
+        return Pieces(tuple(numbers), texts, tuple(pairwise(lengths)))
 
 
 def word_starts(line: str) -> list[tuple[int, str]]:
