@@ -15,6 +15,7 @@ from nmt import __version__
 from nmt.cli import config, data
 from nmt.cli.aer import aer
 from nmt.cli.align import align
+from nmt.cli.bench import bench
 from nmt.cli.evaluate import evaluate
 from nmt.cli.train import train
 from nmt.cli.translate import translate
@@ -57,6 +58,7 @@ app.command()(train)
 app.command()(translate)
 app.command()(evaluate)
 app.command()(align)
+app.command()(bench)
 app.command()(aer)
 app.add_typer(config.app, name="config")
 app.add_typer(data.app, name="data")

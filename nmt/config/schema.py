@@ -20,7 +20,9 @@ Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
 class Section(BaseModel):
     """A part of the configuration: frozen, with no unknown keys and no silent conversions ('3' is not 3)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
 
 class ParallelFiles(Section):
@@ -50,12 +52,23 @@ class DataSection(Section):
     """Code of the target language; it also chooses sacreBLEU's tokenizer (zh: zh; ja, ko, th, lo, km, my: char)."""
     train: ParallelFiles
     """The text to learn from."""
-    valid: ParallelFiles
-    """The text that decides which state is the best one."""
+    valid: ParallelFiles | None = None
+    """The text that decides which state is the best one; needed unless hold_out is given."""
     test: TestFiles | None = None
-    """The text that the final scores are measured on; without it, training ends with validation."""
+    """The text that the final scores are measured on; without it and hold_out, training ends with validation."""
+    hold_out: Positive | None = None
+    """Pairs taken out of the training text at random for validation, and as many for the test, where none is named."""
     max_length: Positive = 100
     """Longest sentence of a training pair, in pieces; pairs with a longer side are left out, and counted in the log."""
+
+    @model_validator(mode="after")
+    def _valid(self) -> "DataSection":
+        if self.valid is None and self.hold_out is None:
+            raise ValueError(
+                "valid is missing: name two files, or set hold_out to a number of pairs that are taken out of the "
+                "training text"
+            )
+        return self
 
 
 class TokenizerSection(Section):

@@ -1,7 +1,11 @@
 """The texts that a config names, read and checked before anything is written; and what is learnt from them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 
 from nmt.alignment.links import Links, check_range, read_links
 from nmt.config.schema import Config
@@ -9,16 +13,21 @@ from nmt.data.batching import Example
 from nmt.data.corpus import ParallelText, read_parallel, require_equal, without_blank
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.errors import DataError
+from nmt.files import write_text
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Training, validation and test text, gold links of the test where known, and lines worth telling about them."""
+    """Training, validation and test text, gold links of the test where known, and lines worth telling about them.
+
+    `held_out` names those of them (valid, test) that were taken out of the training text.
+    """
 
     train: ParallelText
     valid: ParallelText
     test: ParallelText | None
     gold: Sequence[Links] | None
+    held_out: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -30,12 +39,53 @@ def read_texts(config: Config) -> Texts:
     if not len(train):
         raise DataError(f"{data.train.source}: no line has text on both sides; training needs sentence pairs")
     dropped = len(whole) - len(train)
-    notes = (f"{dropped:,} training pairs with a blank side are left out",) if dropped else ()
-    valid = read_parallel(data.valid.source, data.valid.target)
-    if data.test is None:
-        return Texts(train, valid, None, None, notes)
-    test = read_parallel(data.test.source, data.test.target)
-    return Texts(train, valid, test, _gold(config, test), notes)
+    notes = [f"{dropped:,} training pairs with a blank side are left out"] if dropped else []
+    read = {
+        name: read_parallel(files.source, files.target)
+        for name, files in (("valid", data.valid), ("test", data.test))
+        if files is not None
+    }
+    missing = tuple(name for name in ("valid", "test") if name not in read) if data.hold_out is not None else ()
+    if data.hold_out is not None and missing:
+        train, taken = hold_out(train, data.hold_out, len(missing), config.seed)
+        read |= zip(missing, taken, strict=True)
+        notes.append(f"held out of the training text: {data.hold_out:,} pairs each for {' and '.join(missing)}")
+    test = read.get("test")
+    gold = _gold(config, test) if test is not None else None
+    return Texts(train, read["valid"], test, gold, missing, tuple(notes))
+
+
+def hold_out(text: ParallelText, pairs: int, parts: int, seed: int) -> tuple[ParallelText, list[ParallelText]]:
+    """Take `parts` times `pairs` pairs out of a text, at random, none of whose sources stands in it twice.
+
+    Raises DataError where less than half of the text would be left to learn from.
+    """
+    counts = Counter(source.strip() for source in text.source)
+    free = [index for index, source in enumerate(text.source) if counts[source.strip()] == 1]
+    wanted = pairs * parts
+    if wanted > len(free) or 2 * wanted > len(text):
+        raise DataError(
+            f"data.hold_out: {pairs} pairs {'each for valid and test ' if parts == 2 else ''}are too many to take out "
+            f"of {len(text)}; at least half must be left, and each source must stand there once; give fewer"
+        )
+    order = [free[index] for index in np.random.default_rng(seed).permutation(len(free))[:wanted].tolist()]
+    chosen = set(order)
+    rest = _selected(text, [index for index in range(len(text)) if index not in chosen])
+    return rest, [_selected(text, sorted(order[part * pairs : (part + 1) * pairs])) for part in range(parts)]
+
+
+def _selected(text: ParallelText, indices: Sequence[int]) -> ParallelText:
+    return ParallelText(tuple(text.source[i] for i in indices), tuple(text.target[i] for i in indices))
+
+
+def write_held_out(texts: Texts, folder: Path, config: Config) -> None:
+    """Keep what was held out beside the run, as valid.en, valid.de and so on."""
+    for name in texts.held_out:
+        text = texts.valid if name == "valid" else texts.test
+        assert text is not None
+        languages = (config.data.source_language, config.data.target_language)
+        for language, lines in zip(languages, (text.source, text.target), strict=True):
+            write_text(folder / f"{name}.{language}", "".join(f"{line}\n" for line in lines))
 
 
 def _gold(config: Config, test: ParallelText) -> list[Links] | None:

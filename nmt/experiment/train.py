@@ -21,7 +21,7 @@ from nmt.errors import CheckpointError, TrainingError
 from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
 from nmt.experiment.final import final_scores
 from nmt.experiment.run import Run, model_of
-from nmt.experiment.texts import Texts, learn_tokenizers, read_texts, training_examples
+from nmt.experiment.texts import Texts, learn_tokenizers, read_texts, training_examples, write_held_out
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import choose_device, environment, precision, prepare_process
 from nmt.training.logging import TrainingLog, forget_after
@@ -59,6 +59,7 @@ def start_training(config: Config, path: Path, *, overwrite: bool = False, devic
     folder = create_run(path, overwrite=overwrite)
     folder.write_config(config)
     folder.write_tokenizers(source, target, config.tokenizer.shared)
+    write_held_out(texts, folder.path / "held_out", config)
     folder.update_meta(environment=environment(chosen), started=_now())
     return _Training(config, folder, texts, source, target, chosen).run(notes, resume=False)
 

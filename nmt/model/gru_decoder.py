@@ -1,6 +1,6 @@
 """What writes the target: a GRU, wired to an attention as that attention's paper does.
 
-    attend before (Bahdanau)  c_t = attend(s_{t−1})   s_t = GRU([E y_{t−1}; c_t], s_{t−1})   readout(E y_{t−1}, s_t, c_t)
+    attend before (Bahdanau)  c_t = attend(s_{t−1})  s_t = GRU([E y_{t−1}; c_t], s_{t−1})   readout(E y_{t−1}, s_t, c_t)
     attend after (Luong)      h_t = GRU(E y_{t−1}, h_{t−1})   c_t = attend(h_t)   readout(E y_{t−1}, h_t, c_t)
     input feeding             the readout of step t − 1 joins the input of step t
 

@@ -137,10 +137,9 @@ def train(
         used = plan.limits.used(progress.step + 1, progress.epochs, progress.seconds)
         rate = learning_rate(plan.schedule, Moment(progress.step + 1, used, progress.reduction))
         set_rate(optimizer, rate)
-        loss, norm = _gradient(model, optimizer, batch.to(device), plan)
+        loss, norm = update(model, optimizer, batch.to(device), plan)
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise TrainingError(_advice(progress.step + 1, loss, rate))
-        optimizer.step()
         epochs = after.epoch + after.batch / per_epoch
         progress = replace(
             progress, step=progress.step + 1, position=after, epochs=epochs, seconds=meter.update(loss, batch)
@@ -160,8 +159,8 @@ def train(
     yield Finished(progress, reason or "no batches", stopped)
 
 
-def _gradient(model: Seq2Seq, optimizer: torch.optim.Optimizer, batch: Batch, plan: Plan) -> tuple[float, float]:
-    """Loss and gradient norm of a batch; the clipped gradients are left on the parameters."""
+def update(model: Seq2Seq, optimizer: torch.optim.Optimizer, batch: Batch, plan: Plan) -> tuple[float, float]:
+    """One update: loss and gradient norm of a batch. Where either is not finite, the weights stay as they were."""
     optimizer.zero_grad(set_to_none=True)
     kind = batch.source_BS.device.type
     with torch.autocast(kind, dtype=plan.autocast or torch.bfloat16, enabled=plan.autocast is not None):
@@ -176,7 +175,10 @@ def _gradient(model: Seq2Seq, optimizer: torch.optim.Optimizer, batch: Batch, pl
         )
     loss.backward()
     norm: Tensor = torch.nn.utils.clip_grad_norm_(model.parameters(), plan.clip or math.inf)
-    return loss.item(), norm.item()
+    result = loss.item(), norm.item()
+    if all(math.isfinite(value) for value in result):
+        optimizer.step()
+    return result
 
 
 def _validation(progress: Progress, plan: Plan, scores: Mapping[str, float], meter: "_Meter") -> Validated:

@@ -22,7 +22,7 @@ short kurz - - text street
 interesting interessant more_interesting interessanter text question sight art
 boring langweilig - - text
 important wichtig - - question print
-difficult schwierig - - question
+difficult schwierig - - question tale
 famous berühmt more_famous berühmter job text sight bridge art
 heavy schwer - - luggage furniture
 cheap billig cheaper billiger furniture vessel dish cloth machine food tool

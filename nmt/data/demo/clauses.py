@@ -42,7 +42,7 @@ _TENSES: tuple[tuple[Tense, float], ...] = (
     ("must", 4),
     ("want", 5),
     ("should", 3),
-    ("may", 2),
+    ("may", 3),
     ("could", 4),
     ("wanted", 4),
 )

@@ -88,7 +88,8 @@ class Phrases:
         compounds = nouns_with(wanted, True, self.unseen)
         share = _COMPOUND_SHARE if len(compounds) > 2 else _COMPOUND_SHARE / 2
         if compounds and self.draw.chance(share):
-            return self.draw.pick(compounds)
+            unseen = [noun for noun in compounds if noun.english in unseen_compounds()]
+            return self.draw.pick(unseen if unseen and self.draw.chance(0.25) else compounds)
         return self.draw.pick(nouns_with(wanted, False, self.unseen))
 
     def adjectives(self, noun: Noun, share: float = 0.3, made: bool = False) -> tuple[Adjective, ...]:

@@ -1,0 +1,73 @@
+"""`nmt bench`: training speed here, as a share of this machine's limit."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from nmt.cli.options import DeviceOption, JsonOption
+from nmt.cli.streams import tell
+from nmt.errors import ConfigError
+
+KINDS = {
+    "bahdanau": {"type": "bahdanau"},
+    "luong": {"type": "luong", "score": "general", "input_feeding": True},
+    "luong_no_feeding": {"type": "luong", "score": "general", "input_feeding": False},
+}
+
+
+def bench(
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option("--attention", metavar="|".join(KINDS), help="What to measure; may be repeated; default: all."),
+    ] = None,
+    embedding: Annotated[int, typer.Option("--embedding", min=1, help="Width of an embedding.")] = 256,
+    hidden: Annotated[int, typer.Option("--hidden", min=2, help="Width of encoder and decoder; even.")] = 512,
+    vocabulary: Annotated[int, typer.Option("--vocabulary", min=8, help="Pieces, of both languages together.")] = 8000,
+    sentences: Annotated[int, typer.Option("--sentences", min=1, help="Sentences in a batch.")] = 64,
+    tied: Annotated[bool, typer.Option("--tied/--untied", help="Whether the output layer is the embeddings.")] = False,
+    precision: Annotated[
+        str, typer.Option("--precision", metavar="auto|float32|bfloat16", help="Of products.")
+    ] = "auto",
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="How long to measure each.")] = 20.0,
+    json_output: JsonOption = False,
+    device: DeviceOption = "auto",
+) -> None:
+    """Measure training speed on random sentences, next to the best matrix product of this machine."""
+    unknown = [kind for kind in kinds or [] if kind not in KINDS]
+    if unknown:
+        raise ConfigError(f"--attention {unknown[0]}: is unknown; allowed: {', '.join(KINDS)}")
+    if precision not in ("auto", "float32", "bfloat16"):
+        raise ConfigError(f"--precision {precision}: is unknown; allowed: auto, float32, bfloat16")
+    if hidden % 2:
+        raise ConfigError(f"--hidden {hidden}: is odd; each direction of the encoder takes half of it")
+    import torch
+
+    from nmt.config.schema import ModelSection
+    from nmt.experiment.bench import training_speed
+    from nmt.runtime import choose_device
+    from nmt.runtime import precision as precision_of
+
+    chosen = choose_device(device)
+    dtype = precision_of(precision, chosen)
+    what = f"embedding {embedding}, hidden {hidden}, {vocabulary} pieces, {sentences} sentences a batch"
+    where = f"{'bfloat16' if dtype else 'float32'} on {chosen.type}, {torch.get_num_threads()} threads"
+    tell(f"{where}; {what}, output {'tied' if tied else 'untied'}")
+    sizes = {"encoder": {"hidden": hidden}, "decoder": {"hidden": hidden}, "embedding": embedding, "tied": tied}
+    results: dict[str, dict[str, float]] = {}
+    if not json_output:
+        typer.echo(f"{'attention':<18}{'tokens/s':>10}{'MFLOP/token':>13}{'limit GFLOP/s':>15}{'share':>8}")
+    for kind in kinds or KINDS:
+        section = ModelSection.model_validate({**sizes, "attention": KINDS[kind]})
+        speed = training_speed(
+            section, vocabulary=vocabulary, sentences=sentences, dtype=dtype, device=chosen, seconds=seconds
+        )
+        results[kind] = asdict(speed)
+        if not json_output:
+            typer.echo(
+                f"{kind:<18}{speed.tokens_per_second:>10,.0f}{speed.flops_per_token / 1e6:>13.1f}"
+                f"{speed.limit / 1e9:>15,.0f}{speed.share:>8.1%}"
+            )
+    if json_output:
+        typer.echo(json.dumps(results, indent=2))
