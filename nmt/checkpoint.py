@@ -59,6 +59,8 @@ class RunFolder:
             raise CheckpointError(f"{self.meta_file}: cannot be read ({error})") from None
         if not isinstance(meta, dict) or meta.get("format") != FORMAT:
             raise CheckpointError(f"{self.path}: not a run folder (its meta.json is another program's)")
+        if not isinstance(meta.get("version"), int):
+            raise CheckpointError(f"{self.meta_file}: names no format version; it is damaged")
         if meta["version"] > VERSION:
             raise CheckpointError(
                 f"{self.path}: has run format {meta['version']}, this nmt reads up to {VERSION}; install a newer nmt"
@@ -74,8 +76,10 @@ class RunFolder:
         """The stored config."""
         try:
             text = self.config_file.read_text(encoding="utf-8")
-        except OSError:
+        except FileNotFoundError:
             raise CheckpointError(f"{self.config_file}: is missing, the run folder is not whole") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise CheckpointError(f"{self.config_file}: cannot be read, it may be damaged ({error})") from None
         return parse_config(parse_yaml(text, str(self.config_file)), str(self.config_file))
 
     def write_config(self, config: Config) -> None:
@@ -144,7 +148,10 @@ def newest_run(runs: Path) -> Path:
     """The run under `runs` that finished last. Raises CheckpointError where there is none."""
     finished = []
     for meta_file in runs.glob("*/meta.json"):
-        meta = RunFolder(meta_file.parent).meta()
+        try:
+            meta = RunFolder(meta_file.parent).meta()
+        except CheckpointError:
+            continue  # another program's folder, or a damaged one, is no reason not to find the others
         if meta.get("finished"):
             finished.append((str(meta["finished"]), meta_file.parent))
     if not finished:

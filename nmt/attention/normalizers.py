@@ -17,7 +17,7 @@ def softmax(scores_BTS: Tensor, mask_BS: Tensor) -> Tensor:
     NaN, and its gradient would spread to every parameter.
     """
     scores_BTS = scores_BTS.float() if scores_BTS.dtype in (torch.bfloat16, torch.float16) else scores_BTS
-    allowed_BTS = mask_BS.unsqueeze(1) & (scores_BTS > -torch.inf)
+    allowed_BTS = mask_BS.unsqueeze(1) & (scores_BTS != -torch.inf)
     lowest = torch.finfo(scores_BTS.dtype).min
     weights_BTS = torch.softmax(scores_BTS.masked_fill(~allowed_BTS, lowest), dim=-1)
     return weights_BTS.masked_fill(~allowed_BTS, 0.0)

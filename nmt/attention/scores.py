@@ -122,8 +122,8 @@ class LocationScore(Score):
         if length <= rows:
             return scores_BTP[:, :, :length]
         warnings.warn(
-            f"a source of {length} pieces is longer than model.attention.max_source_positions ({rows}): "
-            f"attention cannot reach what lies beyond",
+            f"a source is longer than model.attention.max_source_positions ({rows}): attention cannot reach what lies "
+            f"beyond",
             stacklevel=1,
         )
         return nn.functional.pad(scores_BTP, (0, length - rows), value=-torch.inf)

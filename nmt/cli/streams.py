@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TextIO
 
@@ -15,7 +16,7 @@ def input_lines(path: Path | None) -> list[str]:
 
     if path is not None:
         return read_lines(path)
-    return split_lines(_decoded(sys.stdin.buffer.read()))
+    return split_lines(_decoded(sys.stdin.buffer.read()).removeprefix("\ufeff"))
 
 
 def lines_as_they_come(path: Path | None) -> Iterator[str]:
@@ -24,7 +25,7 @@ def lines_as_they_come(path: Path | None) -> Iterator[str]:
         yield from input_lines(path)
         return
     asking = sys.stdin.isatty()
-    while True:
+    for number in count(1):
         if asking:
             print("> ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.buffer.readline()
@@ -32,14 +33,20 @@ def lines_as_they_come(path: Path | None) -> Iterator[str]:
             if asking:
                 print(file=sys.stderr)
             return
-        yield _decoded(line).removesuffix("\n").removesuffix("\r")
+        text = _decoded(line, number)
+        yield (text.removeprefix("\ufeff") if number == 1 else text).removesuffix("\n").removesuffix("\r")
 
 
-def _decoded(content: bytes) -> str:
+def _decoded(content: bytes, first: int = 1) -> str:
+    """Text of UTF-8 bytes whose first line has number `first`."""
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(f"stdin: not UTF-8 (byte 0x{content[error.start]:02x}); convert the text first") from None
+        number = first + content.count(b"\n", 0, error.start)
+        raise DataError(
+            f"stdin:{number}: not UTF-8 (byte 0x{content[error.start]:02x}); convert the text first, for example with "
+            f"iconv -f latin1 -t utf-8"
+        ) from None
 
 
 @contextmanager

@@ -84,7 +84,10 @@ def word_starts(line: str) -> list[tuple[int, str]]:
 def load_tokenizer(path: Path, *, kind: str) -> Tokenizer:
     """The tokenizer of a file. Raises CheckpointError where the file is missing or is no SentencePiece model."""
     try:
-        return Tokenizer(path.read_bytes(), words_apart=kind == "word")
+        tokenizer = Tokenizer(path.read_bytes(), words_apart=kind == "word")
+        if not len(tokenizer):
+            raise RuntimeError("empty")
+        return tokenizer
     except FileNotFoundError:
         raise CheckpointError(f"{path}: the run folder's tokenizer is missing") from None
     except RuntimeError:

@@ -73,6 +73,9 @@ def _alignments(
         say(f"{len(examples)} alignments drawn in {folder.alignments}")
     if texts.gold is None:
         return {}
+    if run.config.alignment.unit == "piece":
+        say("gold links stand between words, alignment.unit is piece: no alignment error rate")
+        return {}
     found = score_alignments([alignment.links for alignment in of_references], texts.gold)
     diagonal = score_alignments(
         [diagonal_links(len(one.matrix.source), len(one.matrix.target)) for one in of_references], texts.gold

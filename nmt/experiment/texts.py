@@ -122,16 +122,25 @@ def learn_tokenizers(config: Config, train: ParallelText) -> tuple[Tokenizer, To
     return trained[0].tokenizer, trained[-1].tokenizer, notes
 
 
-def training_examples(
-    config: Config, text: ParallelText, source: Tokenizer, target: Tokenizer
-) -> tuple[list[Example], int]:
-    """The pairs of a text in pieces, those with a blank side or one longer than `max_length` left out; and how many."""
-    longest = config.data.max_length
-    examples = [
+def examples_of(text: ParallelText, source: Tokenizer, target: Tokenizer) -> list[Example]:
+    """The pairs of a text in pieces."""
+    return [
         Example(source.encode(one).numbers, target.encode(other).numbers)
         for one, other in zip(text.source, text.target, strict=True)
     ]
+
+
+def training_examples(config: Config, text: ParallelText, source: Tokenizer, target: Tokenizer) -> list[Example]:
+    """The pairs to learn from, those left out that have a side longer than `data.max_length`, or one without pieces.
+
+    Raises DataError where none is left.
+    """
+    longest, files = config.data.max_length, config.data.train
+    examples = examples_of(text, source, target)
     kept = [e for e in examples if e.source and e.target and e.length <= longest + 1]
     if not kept:
-        raise DataError(f"every pair is longer than data.max_length ({longest} pieces) or blank; raise it")
-    return kept, len(examples) - len(kept)
+        raise DataError(
+            f"{files.source}, {files.target}: every pair has a side of more than {longest} pieces; raise "
+            f"data.max_length, or a larger tokenizer.vocabulary_size makes fewer pieces of a sentence"
+        )
+    return kept

@@ -3,7 +3,7 @@
 import math
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,17 +15,24 @@ import torch
 from nmt.checkpoint import RunFolder, create_run, read_tensors, write_tensors
 from nmt.config.load import differences
 from nmt.config.schema import Config
-from nmt.data.batching import TrainingBatches, inference_groups, make_batch
+from nmt.data.batching import Example, TrainingBatches, inference_groups, make_batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import CheckpointError, TrainingError
 from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
 from nmt.experiment.final import final_scores
 from nmt.experiment.run import Run, model_of
-from nmt.experiment.texts import Texts, learn_tokenizers, read_texts, training_examples, write_held_out
+from nmt.experiment.texts import (
+    Texts,
+    examples_of,
+    learn_tokenizers,
+    read_texts,
+    training_examples,
+    write_held_out,
+)
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import choose_device, environment, precision, prepare_process
 from nmt.training.logging import TrainingLog, forget_after
-from nmt.training.loop import Finished, Limits, Logged, Plan, Progress, Validated, train
+from nmt.training.loop import Failed, Finished, Limits, Logged, Plan, Progress, Validated, train
 from nmt.training.loss import TokenScores, token_scores
 from nmt.training.optim import Schedule, make_optimizer
 from nmt.training.state import capture, load_parameters, parameters, restore
@@ -56,12 +63,13 @@ def start_training(config: Config, path: Path, *, overwrite: bool = False, devic
     chosen = choose_device(device)
     texts = read_texts(config)
     source, target, notes = learn_tokenizers(config, texts.train)
+    examples = training_examples(config, texts.train, source, target)
     folder = create_run(path, overwrite=overwrite)
     folder.write_config(config)
     folder.write_tokenizers(source, target, config.tokenizer.shared)
     write_held_out(texts, folder.path / "held_out", config)
     folder.update_meta(environment=environment(chosen), started=_now())
-    return _Training(config, folder, texts, source, target, chosen).run(notes, resume=False)
+    return _Training(config, folder, texts, (source, target), examples, chosen).run(notes, resume=False)
 
 
 def resume_training(config: Config | None, path: Path, *, device: str = "auto") -> Trained:
@@ -83,7 +91,9 @@ def resume_training(config: Config | None, path: Path, *, device: str = "auto") 
         folder.write_config(config)
     config = config or stored
     source, target = folder.tokenizers(config.tokenizer.type, config.tokenizer.shared)
-    return _Training(config, folder, read_texts(config), source, target, chosen).run([], resume=True)
+    texts = read_texts(config)
+    examples = training_examples(config, texts.train, source, target)
+    return _Training(config, folder, texts, (source, target), examples, chosen).run([], resume=True)
 
 
 class _Training:
@@ -94,15 +104,16 @@ class _Training:
         config: Config,
         folder: RunFolder,
         texts: Texts,
-        source: Tokenizer,
-        target: Tokenizer,
+        tokenizers: tuple[Tokenizer, Tokenizer],
+        examples: Sequence[Example],
         device: torch.device,
     ) -> None:
         prepare_process()
         self.config, self.folder, self.texts, self.device = config, folder, texts, device
-        self.source, self.target = source, target
+        self.source, self.target = tokenizers
+        self.examples = examples
         torch.manual_seed(config.seed)
-        self.model: Seq2Seq = model_of(config, source, target).to(device)
+        self.model: Seq2Seq = model_of(config, self.source, self.target).to(device)
         settings = config.training
         self.optimizer = make_optimizer(
             self.model.parameters(), betas=settings.betas, weight_decay=settings.weight_decay
@@ -154,16 +165,16 @@ class _Training:
 
     def _train(self, log: TrainingLog, progress: Progress) -> Finished:
         config = self.config
-        examples, left_out = training_examples(config, self.texts.train, self.source, self.target)
         batches = TrainingBatches(
-            examples,
+            self.examples,
             tokens=config.training.batch_tokens,
             sentences=config.training.batch_sentences,
             seed=config.seed,
         )
+        left_out = len(self.texts.train) - len(self.examples)
         log.line(
-            f"{len(examples):,} training pairs ({left_out:,} left out, longer than {config.data.max_length} pieces), "
-            f"{len(batches.epoch(0)):,} batches, {batches.padding_share():.1%} padding"
+            f"{len(self.examples):,} training pairs ({left_out:,} left out, longer than {config.data.max_length} "
+            f"pieces), {len(batches.epoch(0)):,} batches, {batches.padding_share():.1%} padding"
         )
         validate = self._validator()
         with _stop_on_interrupt() as interrupted, log.progress():
@@ -184,7 +195,7 @@ class _Training:
         assert isinstance(event, Finished)
         return event
 
-    def _save(self, event: Validated | Finished) -> None:
+    def _save(self, event: Validated | Failed | Finished) -> None:
         """Keep the state, and the weights where they are the best so far."""
         progress, metric = event.progress, self.config.training.early_stopping.metric
         if isinstance(event, Validated) and event.improved:
@@ -192,7 +203,7 @@ class _Training:
         write_tensors(self.folder.state_file, *capture(self.model, self.optimizer, progress))
         best = {"metric": metric, "score": progress.best, "step": progress.best_step, "file": "model.safetensors"}
         changes: dict[str, object] = {"step": progress.step, "epochs": progress.epochs, "seconds": progress.seconds}
-        if isinstance(event, Finished):
+        if isinstance(event, Finished | Failed):
             changes["ended"] = event.reason
         self.folder.update_meta(best=best, **changes)
 
@@ -220,7 +231,7 @@ class _Training:
     def _validator(self) -> Callable[[], Mapping[str, float]]:
         """Loss by forced passes, BLEU and chrF of greedy translations."""
         valid, language = self.texts.valid, self.config.data.target_language
-        examples, _ = training_examples(self.config, valid, self.source, self.target)
+        examples = [example for example in examples_of(valid, self.source, self.target) if example.target]
         groups = inference_groups([example.length for example in examples], self.config.decoding.batch_size)
 
         def validate() -> Mapping[str, float]:

@@ -9,9 +9,9 @@ from nmt.attention import ATTENTIONS
 from nmt.attention.base import Attention
 from nmt.attention.normalizers import NORMALIZERS
 from nmt.attention.scores import SCORES
-from nmt.config.schema import BahdanauAttention, LuongAttention, ModelSection
+from nmt.config.schema import BahdanauAttention, LuongAttention, ModelSection, NoAttention
 from nmt.model.encoders import GruEncoder
-from nmt.model.gru_decoder import GruDecoder, additive_recurrence
+from nmt.model.gru_decoder import GruDecoder, Recurrence, additive_recurrence, constant_recurrence
 from nmt.model.layers import READOUTS
 from nmt.model.seq2seq import Seq2Seq
 
@@ -44,7 +44,6 @@ def build_decoder(section: ModelSection) -> GruDecoder:
     readout = decoder.readout or ("maxout" if papers_before else "attentional")
     width = section.embedding if section.tied else decoder.hidden
     built = build_attention(section)
-    fast = isinstance(attention, BahdanauAttention) and attention.normalizer == "softmax"
     return GruDecoder(
         embedding=section.embedding,
         hidden=decoder.hidden,
@@ -57,8 +56,18 @@ def build_decoder(section: ModelSection) -> GruDecoder:
         input_feeding=isinstance(attention, LuongAttention) and attention.input_feeding,
         initial_width=section.encoder.hidden if attention.type == "none" else section.encoder.hidden // 2,
         dropout=section.dropout,
-        recurrence=additive_recurrence if fast else None,
+        recurrence=_recurrence(section),
     )
+
+
+def _recurrence(section: ModelSection) -> Recurrence | None:
+    """The fast form of a first layer that attends before each step, for the kinds that have one."""
+    attention = section.attention
+    if isinstance(attention, NoAttention):
+        return constant_recurrence
+    if isinstance(attention, BahdanauAttention) and attention.normalizer == "softmax":
+        return additive_recurrence
+    return None
 
 
 def build_model(section: ModelSection, *, source_vocabulary: int, target_vocabulary: int, shared: bool) -> Seq2Seq:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.attention.none import summary
+from nmt.model.dropout import Dropout
 from nmt.model.layers import GruLayer
 from nmt.model.recurrence import FROZEN, gru_sequence
 
@@ -63,7 +64,7 @@ class GruEncoder(nn.Module):
         self.width = hidden
         widths = [embedding] + [hidden] * (layers - 1)
         self.layers = nn.ModuleList(BidirectionalGru(input_width=width, hidden=hidden // 2) for width in widths)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, embedded_BSE: Tensor, mask_BS: Tensor) -> Encoded:
         states_BSD = embedded_BSE

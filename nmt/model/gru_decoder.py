@@ -21,9 +21,11 @@ from torch import Tensor, nn
 from nmt.attention.bahdanau import BahdanauAttention
 from nmt.attention.base import Attention, AttentionState, Memory
 from nmt.attention.scores import AdditiveScore
+from nmt.model.additive_recurrence import additive_sequence
+from nmt.model.dropout import dropout_mask
 from nmt.model.encoders import Encoded
-from nmt.model.layers import AttentionalReadout, GruLayer, MaxoutReadout, dropout_mask
-from nmt.model.recurrence import additive_sequence, gru_sequence
+from nmt.model.layers import AttentionalReadout, GruLayer, MaxoutReadout
+from nmt.model.recurrence import gru_sequence
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,18 @@ def additive_recurrence(
     return states_TBH, contexts_TBV, weights_TBS.transpose(0, 1).unsqueeze(1)
 
 
+def constant_recurrence(
+    layer: GruLayer, attention: Attention, inputs_TBG: Tensor, hidden_BH: Tensor, memory: Memory
+) -> tuple[Tensor, Tensor, Tensor]:
+    """For an attention that gives one context, whatever it is asked: no step waits for what another has read."""
+    steps = inputs_TBG.shape[0]
+    attended = attention(hidden_BH.unsqueeze(1).expand(-1, steps, -1), memory)
+    context_BTV = attended.context_BTD
+    inputs_TBG = inputs_TBG + nn.functional.linear(context_BTV[:, :1], layer.part(1)).transpose(0, 1)
+    states_TBH = _sequence(layer, inputs_TBG, hidden_BH)
+    return states_TBH, context_BTV.transpose(0, 1), attended.weights_BHTS
+
+
 class GruDecoder(nn.Module):
     """A GRU decoder from built parts.
 
@@ -135,9 +149,11 @@ class GruDecoder(nn.Module):
 
     def _masks(self, embedded_BTE: Tensor) -> list[Tensor | None]:
         """Dropout between layers, [T, B, H] above each layer but the last, drawn for all steps at once."""
+        between = self._layers()[:-1]
+        if not self.training or self.rate == 0.0:
+            return [None] * len(between)
         batch, steps, _ = embedded_BTE.shape
-        shapes = [(steps, batch, layer.hidden) for layer in self._layers()[:-1]]
-        return [dropout_mask(embedded_BTE, shape, self.rate, self.training) for shape in shapes]
+        return [dropout_mask((steps, batch, layer.hidden), self.rate, embedded_BTE) for layer in between]
 
     def _together(self, embedded_BTE: Tensor, memory: Memory, state: DecoderState) -> Decoded:
         layers, masks = self._layers(), self._masks(embedded_BTE)

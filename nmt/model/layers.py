@@ -78,10 +78,3 @@ READOUTS: dict[str, type[AttentionalReadout] | type[MaxoutReadout]] = {
     "maxout": MaxoutReadout,
 }
 """From the name in YAML (`model.decoder.readout`) to the class."""
-
-
-def dropout_mask(like: Tensor, shape: tuple[int, ...], rate: float, training: bool) -> Tensor | None:
-    """Zeros and 1 / (1 − rate), for what is multiplied step by step; None where nothing is dropped."""
-    if not training or rate == 0.0:
-        return None
-    return torch.empty(shape, dtype=torch.float32, device=like.device).bernoulli_(1.0 - rate).div_(1.0 - rate)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.attention.base import Memory
+from nmt.model.dropout import Dropout
 from nmt.model.encoders import Encoded, GruEncoder
 from nmt.model.gru_decoder import Decoded, DecoderState, GruDecoder
 
@@ -60,7 +61,7 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder
         self.output = output
         self.output_bias = nn.Parameter(torch.zeros(output.shape[0]))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def encode(self, source_BS: Tensor, mask_BS: Tensor) -> Encoded:
         """Read a batch of sources."""

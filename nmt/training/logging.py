@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from nmt.files import write_text
 from nmt.training.loop import Event, Logged, Validated
 
 
@@ -114,5 +115,11 @@ def forget_after(metrics_file: Path, step: int) -> None:
     """Take out what was written after `step`: a run that goes on from there will write it again."""
     if not metrics_file.exists():
         return
-    kept = [line for line in metrics_file.read_text(encoding="utf-8").splitlines() if json.loads(line)["step"] <= step]
-    metrics_file.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    kept = []
+    for line in metrics_file.read_text(encoding="utf-8").splitlines():
+        try:
+            if json.loads(line)["step"] <= step:
+                kept.append(line)
+        except ValueError:
+            continue  # cut off when the run was stopped by force
+    write_text(metrics_file, "".join(f"{line}\n" for line in kept))

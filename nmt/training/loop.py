@@ -110,7 +110,15 @@ class Finished:
     interrupted: bool = False
 
 
-Event = Logged | Validated | Finished
+@dataclass(frozen=True)
+class Failed:
+    """An update that was not made, as loss or gradient is no number; the state is the one before. An error follows."""
+
+    progress: Progress
+    reason: str
+
+
+Event = Logged | Validated | Failed | Finished
 
 
 def train(
@@ -139,7 +147,9 @@ def train(
         set_rate(optimizer, rate)
         loss, norm = update(model, optimizer, batch.to(device), plan)
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise TrainingError(_advice(progress.step + 1, loss, rate))
+            advice = _advice(progress.step + 1, loss, rate)
+            yield Failed(progress, advice)
+            raise TrainingError(advice)
         epochs = after.epoch + after.batch / per_epoch
         progress = replace(
             progress, step=progress.step + 1, position=after, epochs=epochs, seconds=meter.update(loss, batch)
@@ -216,8 +226,9 @@ def _reason(plan: Plan, progress: Progress) -> str | None:
 def _advice(step: int, loss: float, rate: float) -> str:
     what = "the gradient" if math.isfinite(loss) else f"the loss ({loss})"
     return (
-        f"step {step}: {what} is not a finite number, so training stopped before the update; lower "
-        f"training.learning_rate (now {rate:.2g}), lengthen training.warmup, or set training.precision to float32"
+        f"step {step}: {what} is not a finite number, so training stopped before the update; train anew (--overwrite) "
+        f"with a lower training.learning_rate (the rate was {rate:.2g}), a longer training.warmup, or "
+        f"training.precision float32"
     )
 
 

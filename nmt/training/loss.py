@@ -25,51 +25,56 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, readout_NR: Tensor, weight_VR: Tensor, bias_V: Tensor, target_N: Tensor, smoothing: float
+        ctx: Any,
+        readout_NR: Tensor,
+        weight_VR: Tensor,
+        bias_V: Tensor,
+        target_N: Tensor,
+        smoothing: float,
+        dtype: torch.dtype,
     ) -> Tensor:
-        dtype = product_dtype(readout_NR)
         rows = len(target_N)
         readout = torch.nn.functional.pad(readout_NR.to(dtype), (0, 0, 0, -rows % CHUNK))
         weight = weight_VR.to(dtype)
-        scores_NV = readout @ weight.t()
-        pieces = weight_VR.shape[0]
-        total = torch.zeros((), dtype=weight_VR.dtype, device=weight_VR.device)
+        scores_NV = torch.nn.functional.linear(readout, weight, bias_V.to(dtype))
         scores_NV[rows:] = 0.0
+        pieces, exact = weight_VR.shape[0], weight_VR.dtype
+        total = torch.zeros((), dtype=exact, device=weight_VR.device)
+        bias_grad = torch.zeros_like(bias_V)
         for start in range(0, rows, CHUNK):
             chunk = scores_NV[start : min(start + CHUNK, rows)]
-            scores = chunk.to(weight_VR.dtype) + bias_V
             target = target_N[start : start + CHUNK].unsqueeze(1)
-            normal = torch.logsumexp(scores, dim=1, keepdim=True)
-            wanted = scores.gather(1, target)
-            spread = scores.mean(dim=1, keepdim=True) if smoothing else wanted
-            total += (normal - (1 - smoothing) * wanted - smoothing * spread).sum()
-            gradient = scores.sub_(normal).exp_()
+            logs = torch.log_softmax(chunk, dim=1, dtype=exact)
+            total -= (1 - smoothing) * logs.gather(1, target).sum()
             if smoothing:
-                gradient.sub_(smoothing / pieces)
+                total -= smoothing / pieces * logs.sum()
+            gradient = logs.exp_().sub_(smoothing / pieces)
             gradient.scatter_add_(1, target, gradient.new_full(target.shape, smoothing - 1.0))
+            bias_grad += gradient.sum(dim=0)
             chunk.copy_(gradient)
-        ctx.save_for_backward(readout, weight, scores_NV)
-        ctx.exact, ctx.rows = weight_VR.dtype, rows
+        ctx.save_for_backward(readout, weight, scores_NV, bias_grad)
+        ctx.exact, ctx.rows, ctx.given = exact, rows, readout_NR.dtype
         return total
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
-        readout, weight, gradient_NV = ctx.saved_tensors
+        readout, weight, gradient_NV, bias_grad = ctx.saved_tensors
         # Scaling the narrow results, not the N × V gradient, saves a pass over the largest tensor of the step.
-        readout_grad = (gradient_NV @ weight)[: ctx.rows].to(ctx.exact) * scale
-        weight_grad = (gradient_NV.t() @ readout).to(ctx.exact) * scale
-        bias_grad = gradient_NV.sum(dim=0, dtype=ctx.exact) * scale
-        return readout_grad, weight_grad, bias_grad, None, None
+        readout_grad = (gradient_NV @ weight)[: ctx.rows].to(ctx.exact).mul_(scale).to(ctx.given)
+        weight_grad = (gradient_NV.t() @ (readout * scale)).to(ctx.exact)
+        return readout_grad, weight_grad, bias_grad * scale, None, None, None
 
 
 def smoothed_cross_entropy(
     readout_NR: Tensor, weight_VR: Tensor, bias_V: Tensor, target_N: Tensor, smoothing: float
 ) -> Tensor:
     """Σ_n −(1 − ε) log p(y_n) − (ε / V) Σ_v log p(v), with p = softmax(W r_n + b) (Szegedy et al. 2016, section 7)."""
-    loss: Tensor = _SmoothedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        readout_NR, weight_VR, bias_V, target_N, smoothing
-    )
+    dtype = product_dtype(readout_NR)
+    with torch.autocast(readout_NR.device.type, enabled=False):
+        loss: Tensor = _SmoothedCrossEntropy.apply(  # type: ignore[no-untyped-call]
+            readout_NR, weight_VR, bias_V, target_N, smoothing, dtype
+        )
     return loss
 
 

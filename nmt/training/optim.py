@@ -6,7 +6,7 @@ warm-up, in which the rate rises linearly, with step counted from 1 and p the sh
     constant      r
     inverse_sqrt  r √(w / step)                          (Vaswani et al. 2017)
     cosine        m + (r − m)(1 + cos πp) / 2            (Loshchilov & Hutter 2017), p from the end of the warm-up
-    plateau       r f^k after k times `patience` validations without a better score
+    plateau       r f^k after k times more than `patience` validations without a better score
 """
 
 import math

@@ -25,13 +25,13 @@ def load_parameters(model: nn.Module, tensors: Mapping[str, Tensor], where: obje
     if wanted.keys() != tensors.keys():
         odd = sorted(wanted.keys() ^ tensors.keys())
         raise CheckpointError(f"{where}: holds the weights of another model ({odd[0]} does not match)")
+    for name, parameter in wanted.items():
+        if parameter.shape != tensors[name].shape:
+            raise CheckpointError(
+                f"{where}: {name} has shape {tuple(tensors[name].shape)}, the config asks for {tuple(parameter.shape)}"
+            )
     with torch.no_grad():
         for name, parameter in wanted.items():
-            if parameter.shape != tensors[name].shape:
-                raise CheckpointError(
-                    f"{where}: {name} has shape {tuple(tensors[name].shape)}, the config asks for "
-                    f"{tuple(parameter.shape)}"
-                )
             parameter.copy_(tensors[name])
 
 
