@@ -8,7 +8,7 @@ import typer
 
 from nmt.cli.options import DeviceOption, RunOption
 from nmt.cli.streams import input_lines, tell
-from nmt.errors import ConfigError, DataError
+from nmt.errors import ConfigError
 
 if TYPE_CHECKING:
     from nmt.alignment.export import SentenceAlignment
@@ -42,54 +42,56 @@ def align(
     Writes DIR/links.txt (Pharaoh, source first, from 0), DIR/alignments.jsonl (words, weights, links), DIR/target.txt,
     and with --plot DIR/0001.png and so on. Prints the links, or with --gold the alignment error rate.
     """
-    from nmt.alignment.export import write_json_lines, write_pharaoh
-    from nmt.alignment.links import format_links, read_links
-    from nmt.experiment.align import align_given, align_translations
+    from nmt.experiment.align import align_text
     from nmt.experiment.run import open_run
-    from nmt.files import write_text
+    from nmt.experiment.texts import read_gold
 
     _check(unit, form, gold, target)
-    links = read_links(gold, base=gold_base) if gold is not None else None
+    sources = input_lines(source)
+    targets = _references(target, sources, source)
+    links = None
+    if gold is not None and targets is not None:
+        links = read_gold(gold, gold_base, sources, targets, source_name=source or "stdin", unit=unit)
     opened = open_run(run, device)
     if run is None:
         tell(f"run {opened.folder.path}")
-    sources = input_lines(source)
-    if target is not None:
-        targets = input_lines(target)
-        alignments = align_given(opened, sources, _as_many(targets, target, sources, source), unit=unit, head=head)
-    else:
-        translations = opened.translator().translate(sources)
-        targets = [translation.texts[0] for translation in translations]
-        alignments = align_translations(opened, translations, unit=unit, head=head)
-    write_text(folder / "target.txt", "".join(f"{line}\n" for line in targets))
-    write_pharaoh(folder / "links.txt", [alignment.links for alignment in alignments])
-    write_json_lines(folder / "alignments.jsonl", alignments)
+    alignments, written = align_text(opened, sources, targets, unit=unit, head=head)
+    _write(alignments, written, folder)
     if plot:
         _plot(alignments, links, folder, form)
     tell(f"{len(alignments)} sentences aligned in {folder}")
-    if links is not None and gold is not None:
-        typer.echo(_rate(alignments, links, gold))
-        return
-    for alignment in alignments:
-        typer.echo(format_links(alignment.links))
+    _print(alignments, links)
 
 
 def _check(unit: str | None, form: str, gold: Path | None, target: Path | None) -> None:
-    for name, value, allowed in (
-        ("unit", unit, ("word", "character", "piece")),
-        ("format", form, ("png", "svg", "pdf")),
-    ):
+    choices = (("unit", unit, ("word", "character", "piece")), ("format", form, ("png", "svg", "pdf")))
+    for name, value, allowed in choices:
         if value is not None and value not in allowed:
             raise ConfigError(f"--{name} {value}: is unknown; allowed: {', '.join(allowed)}")
     if gold is not None and target is None:
         raise ConfigError("--gold links stand between a source and its reference: give the reference with --target")
+    if gold is not None and unit == "piece":
+        raise ConfigError("--gold links stand between words, not pieces: leave --unit piece out")
 
 
-def _as_many(targets: Sequence[str], target: Path, sources: Sequence[str], source: Path | None) -> Sequence[str]:
+def _references(target: Path | None, sources: Sequence[str], source: Path | None) -> list[str] | None:
+    """The given translations."""
     from nmt.data.corpus import require_equal
 
+    if target is None:
+        return None
+    targets = input_lines(target)
     require_equal(sources, source or "stdin", targets, target)
     return targets
+
+
+def _write(alignments: "Sequence[SentenceAlignment]", targets: Sequence[str], folder: Path) -> None:
+    from nmt.alignment.export import write_json_lines, write_pharaoh
+    from nmt.files import write_text
+
+    write_text(folder / "target.txt", "".join(f"{line}\n" for line in targets))
+    write_pharaoh(folder / "links.txt", [alignment.links for alignment in alignments])
+    write_json_lines(folder / "alignments.jsonl", alignments)
 
 
 def _plot(alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links] | None", folder: Path, form: str) -> None:
@@ -103,15 +105,12 @@ def _plot(alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links] | N
         tell(note)
 
 
-def _rate(alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links]", gold: Path) -> str:
-    from nmt.alignment.links import check_range
+def _print(alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links] | None") -> None:
+    from nmt.alignment.links import format_links
     from nmt.evaluation.aer import score_alignments
 
-    if len(links) != len(alignments):
-        raise DataError(
-            f"{gold} has {len(links)} lines but the text has {len(alignments)}: one line of links a sentence"
-        )
-    for number, (alignment, one) in enumerate(zip(alignments, links, strict=True), start=1):
-        matrix = alignment.matrix
-        check_range(one.possible, len(matrix.source), len(matrix.target), f"{gold}:{number}")
-    return score_alignments([alignment.links for alignment in alignments], links).text()
+    if links is not None:
+        typer.echo(score_alignments([alignment.links for alignment in alignments], links).text())
+        return
+    for alignment in alignments:
+        typer.echo(format_links(alignment.links))

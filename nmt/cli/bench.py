@@ -2,13 +2,16 @@
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt.cli.options import DeviceOption, JsonOption
 from nmt.cli.streams import tell
 from nmt.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nmt.experiment.bench import Speed
 
 KINDS = {
     "bahdanau": {"type": "bahdanau"},
@@ -35,13 +38,7 @@ def bench(
     device: DeviceOption = "auto",
 ) -> None:
     """Measure training speed on random sentences, next to the best matrix product of this machine."""
-    unknown = [kind for kind in kinds or [] if kind not in KINDS]
-    if unknown:
-        raise ConfigError(f"--attention {unknown[0]}: is unknown; allowed: {', '.join(KINDS)}")
-    if precision not in ("auto", "float32", "bfloat16"):
-        raise ConfigError(f"--precision {precision}: is unknown; allowed: auto, float32, bfloat16")
-    if hidden % 2:
-        raise ConfigError(f"--hidden {hidden}: is odd; each direction of the encoder takes half of it")
+    _check(kinds or [], hidden, precision)
     import torch
 
     from nmt.config.schema import ModelSection
@@ -55,19 +52,33 @@ def bench(
     where = f"{'bfloat16' if dtype else 'float32'} on {chosen.type}, {torch.get_num_threads()} threads"
     tell(f"{where}; {what}, output {'tied' if tied else 'untied'}")
     sizes = {"encoder": {"hidden": hidden}, "decoder": {"hidden": hidden}, "embedding": embedding, "tied": tied}
-    results: dict[str, dict[str, float]] = {}
-    if not json_output:
-        typer.echo(f"{'attention':<18}{'tokens/s':>10}{'MFLOP/token':>13}{'limit GFLOP/s':>15}{'share':>8}")
+    results = {}
     for kind in kinds or KINDS:
+        tell(f"measuring {kind}")
         section = ModelSection.model_validate({**sizes, "attention": KINDS[kind]})
-        speed = training_speed(
+        results[kind] = training_speed(
             section, vocabulary=vocabulary, sentences=sentences, dtype=dtype, device=chosen, seconds=seconds
         )
-        results[kind] = asdict(speed)
-        if not json_output:
-            typer.echo(
-                f"{kind:<18}{speed.tokens_per_second:>10,.0f}{speed.flops_per_token / 1e6:>13.1f}"
-                f"{speed.limit / 1e9:>15,.0f}{speed.share:>8.1%}"
-            )
+    _print(results, json_output)
+
+
+def _check(kinds: list[str], hidden: int, precision: str) -> None:
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise ConfigError(f"--attention {unknown[0]}: is unknown; allowed: {', '.join(KINDS)}")
+    if precision not in ("auto", "float32", "bfloat16"):
+        raise ConfigError(f"--precision {precision}: is unknown; allowed: auto, float32, bfloat16")
+    if hidden % 2:
+        raise ConfigError(f"--hidden {hidden}: is odd; each direction of the encoder takes half of it")
+
+
+def _print(results: "dict[str, Speed]", json_output: bool) -> None:
     if json_output:
-        typer.echo(json.dumps(results, indent=2))
+        typer.echo(json.dumps({kind: asdict(speed) for kind, speed in results.items()}, indent=2))
+        return
+    typer.echo(f"{'attention':<18}{'tokens/s':>10}{'MFLOP/token':>13}{'limit GFLOP/s':>15}{'share':>8}")
+    for kind, speed in results.items():
+        typer.echo(
+            f"{kind:<18}{speed.tokens_per_second:>10,.0f}{speed.flops_per_token / 1e6:>13.1f}"
+            f"{speed.limit / 1e9:>15,.0f}{speed.share:>8.1%}"
+        )

@@ -187,7 +187,13 @@ def _score(
     _check(hypotheses, references, "hypotheses")
     metric = make_metric()
     with _sacrebleu_seed(seed):
-        score = metric.corpus_score(hypotheses, [references], n_bootstrap=samples)
+        try:
+            score = metric.corpus_score(hypotheses, [references], n_bootstrap=samples)
+        except TypeError:
+            # Where some resamples score exactly 0, sacreBLEU mixes two kinds of float that its mean refuses. A text of
+            # which that is true has no interval worth telling.
+            samples = 1
+            score = metric.corpus_score(hypotheses, [references])
     signature = metric.get_signature().format()
     half_width = None
     if samples > 1:

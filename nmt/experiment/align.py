@@ -32,6 +32,31 @@ def align_given(
     return _align(run, sources, targets, [run.target.encode(target) for target in targets], unit, head)
 
 
+def align_text(
+    run: Run,
+    sources: Sequence[str],
+    targets: Sequence[str] | None,
+    *,
+    unit: str | None = None,
+    head: int | None = None,
+) -> tuple[list[SentenceAlignment], list[str]]:
+    """The alignment of each line with its given translation or, without `targets`, the run's own; and that."""
+    if targets is not None:
+        return align_given(run, sources, targets, unit=unit, head=head), list(targets)
+    _require_weights(run)
+    translations = run.translator().translate(sources)
+    alignments = align_translations(run, translations, unit=unit, head=head)
+    return alignments, [translation.texts[0] for translation in translations]
+
+
+def _require_weights(run: Run) -> None:
+    if not run.has_weights:
+        raise DataError(
+            f"{run.folder.path}: its attention is none, which has no weights to look at; take a run with another "
+            f"model.attention"
+        )
+
+
 def _align(
     run: Run,
     sources: Sequence[str],
@@ -40,11 +65,7 @@ def _align(
     unit: str | None,
     head: int | None,
 ) -> list[SentenceAlignment]:
-    if not run.has_weights:
-        raise DataError(
-            f"{run.folder.path}: its attention is none, which has no weights to look at; take a run with another "
-            f"model.attention"
-        )
+    _require_weights(run)
     unit = unit or run.config.alignment.unit
     read = [run.source.encode(source) for source in sources]
     examples = [Example(source.numbers, target.numbers) for source, target in zip(read, written, strict=True)]

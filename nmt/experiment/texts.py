@@ -51,7 +51,11 @@ def read_texts(config: Config) -> Texts:
         read |= zip(missing, taken, strict=True)
         notes.append(f"held out of the training text: {data.hold_out:,} pairs each for {' and '.join(missing)}")
     test = read.get("test")
-    gold = _gold(config, test) if test is not None else None
+    gold = None
+    if data.test is not None and data.test.alignment is not None:
+        named = read["test"]
+        unit, files = config.alignment.unit, data.test
+        gold = read_gold(data.test.alignment, 0, named.source, named.target, source_name=files.source, unit=unit)
     return Texts(train, read["valid"], test, gold, missing, tuple(notes))
 
 
@@ -88,17 +92,21 @@ def write_held_out(texts: Texts, folder: Path, config: Config) -> None:
             write_text(folder / f"{name}.{language}", "".join(f"{line}\n" for line in lines))
 
 
-def _gold(config: Config, test: ParallelText) -> list[Links] | None:
-    """The gold links of the test text."""
-    files = config.data.test
-    if files is None or files.alignment is None:
-        return None
-    gold = read_links(files.alignment)
-    require_equal(gold, files.alignment, test.source, files.source)
-    if config.alignment.unit == "word":
-        for number, (links, source, target) in enumerate(zip(gold, test.source, test.target, strict=True), start=1):
-            where = f"{files.alignment}:{number}"
-            check_range(links.possible, len(source.split()), len(target.split()), where)
+def read_gold(
+    path: Path,
+    base: int,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    source_name: object,
+    unit: str | None = None,
+) -> list[Links]:
+    """Gold links of a text. Raises DataError where they do not fit it: too few lines, or words that are not there."""
+    gold = read_links(path, base=base)
+    require_equal(gold, path, sources, source_name)
+    if unit in (None, "word"):
+        for number, (links, source, target) in enumerate(zip(gold, sources, targets, strict=True), start=1):
+            check_range(links.possible, len(source.split()), len(target.split()), f"{path}:{number}")
     return gold
 
 

@@ -36,7 +36,7 @@ def tiny_model(attention: dict[str, object]) -> Seq2Seq:
     model = build_model(section, source_vocabulary=12, target_vocabulary=12, shared=True)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.mul_(3.0)
+            parameter.mul_(2.0).add_(torch.randn_like(parameter), alpha=0.3)
     return model
 
 

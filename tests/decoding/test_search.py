@@ -110,14 +110,14 @@ def close(found: Hypothesis, wanted: Hypothesis) -> bool:
 
 
 def tiny_model(attention: dict[str, object], vocabulary: int = 12, seed: int = 1) -> Seq2Seq:
-    """A random model whose choices are clear: its weights are drawn larger than training would."""
+    """A random model whose choices are clear: large weights, and no bias or padding embedding that is zero."""
     torch.manual_seed(seed)
     plain = {"embedding": 16, "encoder": {"hidden": 16}, "decoder": {"hidden": 16, "layers": 2}, "attention": attention}
     section = ModelSection.model_validate(plain)
     model = build_model(section, source_vocabulary=vocabulary, target_vocabulary=vocabulary, shared=True).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.mul_(3.0)
+            parameter.mul_(2.0).add_(torch.randn_like(parameter), alpha=0.3)
     return model
 
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from nmt.model.recurrence import FROZEN, additive_sequence, gru_sequence, gru_step
+from nmt.model.additive_recurrence import additive_sequence
+from nmt.model.recurrence import FROZEN, gru_sequence, gru_step
 
 BF16_TOLERANCE = 0.03
 """Largest difference of a state in bfloat16: products of values about 1 with 8 bits each, over a dozen steps."""
