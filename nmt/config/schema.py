@@ -212,7 +212,7 @@ class TrainingSection(Section):
     max_minutes: Annotated[float, Field(gt=0.0)] | None = None
     """Stop after so many minutes of training, validations included; a resumed run counts on."""
     batch_tokens: Positive = 2048
-    """Target tokens in a batch at most, padding included; sentences of like length share a batch."""
+    """Tokens of the longer side in a batch at most, padding included; sentences of like length share a batch."""
     batch_sentences: Positive | None = None
     """Sentences in a batch at most; null: as many as batch_tokens admits."""
     learning_rate: Annotated[float, Field(gt=0.0)] = 1e-3

@@ -106,6 +106,43 @@ def test_the_best_weights_are_those_of_the_best_validation(trained: Trained) -> 
     ]
 
 
+@pytest.mark.parametrize(("metric", "best"), [("bleu", 4), ("loss", 8)])
+def test_the_best_weights_are_kept_and_tested(
+    tiny_config: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, best: int
+) -> None:
+    """Five validations, of which neither the first nor the last is the best by either score."""
+    given = [
+        {"bleu": bleu, "loss": loss} for bleu, loss in ((1.0, 3.0), (9.0, 2.0), (5.0, 2.5), (9.0, 1.0), (2.0, 4.0))
+    ]
+    seen: dict[int, dict[str, torch.Tensor]] = {}
+    tested = []
+
+    def validator(self: Any) -> Callable[[], dict[str, float]]:
+        rest = iter(given)
+
+        def validate() -> dict[str, float]:
+            seen[2 * len(seen) + 2] = {name: one.clone() for name, one in self.model.state_dict().items()}
+            return next(rest)
+
+        return validate
+
+    def final(run: Any, *_: Any) -> dict[str, Any]:
+        tested.append({name: one.clone() for name, one in run.model.state_dict().items()})
+        return {}
+
+    monkeypatch.setattr(experiment._Training, "_validator", validator)
+    monkeypatch.setattr(experiment, "final_scores", final)
+    config = tiny_config(
+        "training.max_steps=10", "training.validate_every=2", f"training.early_stopping.metric={metric}"
+    )
+    folder = start(config, tmp_path / "run").folder
+    stored, values = read_tensors(folder.weights_file)
+    assert values["step"] == folder.meta()["best"]["step"] == best
+    assert all(torch.equal(stored[name], seen[best][name]) for name in stored)
+    assert all(torch.equal(tested[0][name], seen[best][name]) for name in stored)
+    assert not all(torch.equal(seen[10][name], seen[best][name]) for name in stored)
+
+
 def test_metrics_have_a_line_for_every_report_and_validation(trained: Trained) -> None:
     lines = metrics(trained.folder.path)
     updates = [one for one in lines if one["event"] == "update"]
