@@ -36,7 +36,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         rows = len(target_N)
         readout = torch.nn.functional.pad(readout_NR.to(dtype), (0, 0, 0, -rows % CHUNK))
         weight = weight_VR.to(dtype)
-        scores_NV = torch.nn.functional.linear(readout, weight, bias_V.to(dtype))
+        scores_NV = readout @ weight.t()
         scores_NV[rows:] = 0.0
         pieces, exact = weight_VR.shape[0], weight_VR.dtype
         total = torch.zeros((), dtype=exact, device=weight_VR.device)
@@ -44,7 +44,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         for start in range(0, rows, CHUNK):
             chunk = scores_NV[start : min(start + CHUNK, rows)]
             target = target_N[start : start + CHUNK].unsqueeze(1)
-            logs = torch.log_softmax(chunk, dim=1, dtype=exact)
+            logs = torch.log_softmax(torch.add(chunk, bias_V), dim=1)
             total -= (1 - smoothing) * logs.gather(1, target).sum()
             if smoothing:
                 total -= smoothing / pieces * logs.sum()
