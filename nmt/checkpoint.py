@@ -8,7 +8,8 @@
     metrics.jsonl  train.log        the training's numbers and its story
     test.hyp  test.hyp.links  test.ref.links  test.scores.json  alignments/
 
-Every file is written beside its place, flushed, and renamed: a crash leaves the old one or the new one, never half.
+Logs grow line by line; every other file is written beside its place, flushed, and renamed: a crash leaves the old one
+or the new one, never half.
 """
 
 import json
@@ -68,9 +69,10 @@ class RunFolder:
         return meta
 
     def update_meta(self, **changes: object) -> None:
-        """Write meta.json with some entries changed."""
+        """Write meta.json with some entries changed, and those that are None taken out."""
         known = self.meta() if self.meta_file.exists() else {"format": FORMAT, "version": VERSION}
-        write_text(self.meta_file, json.dumps(known | changes, indent=2, ensure_ascii=False) + "\n")
+        entries = {name: value for name, value in (known | changes).items() if value is not None}
+        write_text(self.meta_file, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
 
     def config(self) -> Config:
         """The stored config."""
@@ -88,8 +90,9 @@ class RunFolder:
 
     def tokenizers(self, kind: str, shared: bool) -> tuple[Tokenizer, Tokenizer]:
         """The source's and the target's tokenizer: one object where they share it."""
-        source, target = (load_tokenizer(file, kind=kind) for file in self._tokenizer_files(shared))
-        return (source, source) if shared else (source, target)
+        files = self._tokenizer_files(shared)
+        source = load_tokenizer(files[0], kind=kind)
+        return source, source if shared else load_tokenizer(files[1], kind=kind)
 
     def write_tokenizers(self, source: Tokenizer, target: Tokenizer, shared: bool) -> None:
         """Store the tokenizers."""
@@ -122,26 +125,42 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise CheckpointError(f"{path}: cannot be read, it may be damaged ({error})") from None
 
 
-def create_run(path: Path, *, overwrite: bool) -> RunFolder:
-    """A new run folder, holding no run yet.
-
-    Raises CheckpointError where something is there already: a run unless `overwrite`, anything else always.
-    """
+def check_free(path: Path, *, overwrite: bool) -> None:
+    """Raises CheckpointError where something is in the way of a new run: a run unless `overwrite`, else anything."""
     folder = RunFolder(path)
     if path.is_file():
         raise CheckpointError(f"{path}: is a file; name a folder for the run with --run")
-    if path.is_dir() and any(path.iterdir()):
-        if not folder.meta_file.exists():
-            raise CheckpointError(f"{path}: holds files but no run; name another folder with --run, or empty this one")
-        folder.meta()
-        if not overwrite:
-            raise CheckpointError(
-                f"{path}: there is a run already; go on with it (--resume), replace it (--overwrite), or name another "
-                f"folder (--run)"
-            )
-        shutil.rmtree(path)
-    path.mkdir(parents=True, exist_ok=True)
-    return folder
+    if not path.is_dir() or not any(path.iterdir()):
+        return
+    if not folder.meta_file.exists():
+        raise CheckpointError(f"{path}: holds files but no run; name another folder with --run, or empty this one")
+    folder.meta()
+    if not overwrite:
+        raise CheckpointError(
+            f"{path}: there is a run already; go on with it (--resume), replace it (--overwrite), or name another "
+            f"folder (--run)"
+        )
+
+
+def create_run(path: Path, *, overwrite: bool) -> RunFolder:
+    """A new run folder, holding no run yet; what `check_free` lets pass is removed.
+
+    Raises CheckpointError where something is in the way, or the folder cannot be made.
+    """
+    check_free(path, overwrite=overwrite)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for inside in path.iterdir():
+            # What is inside, not the folder: that may be a link to a larger disk.
+            if inside.is_dir() and not inside.is_symlink():
+                shutil.rmtree(inside)
+            else:
+                inside.unlink()
+    except OSError as error:
+        raise CheckpointError(
+            f"{path}: cannot be made or emptied ({error.strerror}); name another with --run"
+        ) from None
+    return RunFolder(path)
 
 
 def newest_run(runs: Path) -> Path:

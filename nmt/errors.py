@@ -14,11 +14,11 @@ class ConfigError(NmtError):
 
 
 class DataError(NmtError):
-    """A text, links or boundaries file that is missing, empty, malformed, or at odds with its neighbour."""
+    """A text or links file that is missing, empty, malformed, or at odds with its neighbour."""
 
 
 class CheckpointError(NmtError):
-    """A run folder that is missing, foreign, damaged, unfinished, or already in use."""
+    """A run folder that is missing, foreign, damaged, unfinished, or in the way."""
 
 
 class TrainingError(NmtError):

@@ -1,9 +1,18 @@
 """Files that are whole or not there at all."""
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+class WriteError(OSError):
+    """A file that cannot be written; its text is one line, for people, that names the file."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: cannot be written ({self.strerror}); give a writable place with room"
 
 
 @contextmanager
@@ -11,18 +20,37 @@ def replacing(path: Path) -> Iterator[Path]:
     """A temporary sibling to write to, which takes the place of `path` when the block ends without an exception.
 
     It is flushed to the disk before it is renamed, so that a crash leaves the old file or the new one. The folder is
-    made where it is missing.
+    made where it is missing. Raises WriteError where the file cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     # The process number keeps two programs apart; the suffix stays last, as matplotlib and others look at it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp{path.suffix}")
     try:
-        yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()
+        try:
+            mode = stat.S_IMODE(temporary.stat().st_mode)
+            yield temporary
+            # Some libraries make files that only their owner may read; the umask says who else may.
+            temporary.chmod(mode)
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        if _is_about_another(error, temporary, path.parent):
+            raise
+        raise WriteError(error.errno, error.strerror, str(path)) from error
+
+
+def _is_about_another(error: OSError, temporary: Path, folder: Path) -> bool:
+    """Whether what failed in the block was not the file: a pipe, or a file or folder of another name."""
+    if error.errno == errno.EPIPE:
+        return True
+    if error.filename is None:
+        return False
+    # Where folders are missing, the error names the one that could not be made.
+    return Path(str(error.filename)) not in (temporary, folder, *folder.parents)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -15,7 +15,7 @@ boolean, True on real tokens. A row with no real token gives zero weights and a 
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import torch
 from torch import Tensor, nn
@@ -62,9 +62,13 @@ class Attended:
 
 
 class Attention(nn.Module, ABC):
-    """A mechanism: `remember` a sentence once, then answer queries from that memory."""
+    """A mechanism: `remember` a sentence once, then answer queries from that memory.
+
+    `context_width` is D; `has_weights` is False for a mechanism that looks nowhere in particular (H is 0).
+    """
 
     context_width: int
+    has_weights: ClassVar[bool] = True
 
     @abstractmethod
     def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:

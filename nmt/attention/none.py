@@ -25,6 +25,8 @@ def summary(states_BSD: Tensor, mask_BS: Tensor) -> Tensor:
 class NoAttention(Attention):
     """The summary, at every step. Raises nothing."""
 
+    has_weights = False
+
     def __init__(self, *, key_width: int) -> None:
         super().__init__()
         self.context_width = key_width

@@ -55,7 +55,7 @@ class ScaledDotScore(Score):
 
 
 class GeneralScore(Score):
-    """qᵀ W k, with W k computed once for the sentence. `weight` is W, [Q, D]."""
+    """qᵀ W k, with W k computed once for the sentence. W is [Q, D]."""
 
     def __init__(self, *, query_width: int, key_width: int) -> None:
         super().__init__()

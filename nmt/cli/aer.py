@@ -26,8 +26,7 @@ def aer(
     if gold_base == 0 and _starts_at_one(gold_links):
         typer.echo(f"{gold}: no link touches word 0; if this file counts from 1, say --gold-base 1", err=True)
     if json_output:
-        rates = {"aer": score.aer, "precision": score.precision, "recall": score.recall}
-        typer.echo(json.dumps({**rates, "links": score.links, "sentences": score.sentences}))
+        typer.echo(json.dumps(score.as_dict()))
     else:
         typer.echo(score.text())
 

@@ -1,18 +1,22 @@
 """`nmt align`: which source word each target word looked at, as links, matrices and pictures."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt.cli.options import DeviceOption, RunOption
+from nmt.cli.options import DeviceOption, JsonOption, RunOption
 from nmt.cli.streams import input_lines, tell
 from nmt.errors import ConfigError
 
 if TYPE_CHECKING:
     from nmt.alignment.export import SentenceAlignment
     from nmt.alignment.links import Links
+
+
+_FORMATS = ("png", "svg", "pdf")
 
 
 def align(
@@ -31,22 +35,28 @@ def align(
     ] = None,
     head: Annotated[int | None, typer.Option("--head", min=0, help="One head, from 0; default: their mean.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw each sentence's matrix.")] = False,
-    form: Annotated[str, typer.Option("--format", metavar="png|svg|pdf", help="Of the pictures.")] = "png",
+    form: Annotated[str, typer.Option("--format", metavar="|".join(_FORMATS), help="Of the pictures.")] = "png",
     folder: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where links, matrices and pictures go.")
     ] = Path("alignments"),
+    json_output: JsonOption = False,
     device: DeviceOption = "auto",
 ) -> None:
     """Align text with its translation: the run's own, or with --target a given one (forced).
 
     Writes DIR/links.txt (Pharaoh, source first, from 0), DIR/alignments.jsonl (words, weights, links), DIR/target.txt,
-    and with --plot DIR/0001.png and so on. Prints the links, or with --gold the alignment error rate.
+    and with --plot DIR/0001.png and so on. Prints the links, or with --gold the alignment error rate (--json: as JSON).
     """
     from nmt.experiment.align import align_text
     from nmt.experiment.run import open_run
     from nmt.experiment.texts import read_gold
 
     _check(unit, form, gold, target)
+    if json_output and gold is None:
+        raise ConfigError(
+            f"--json prints the alignment error rate: give --target and --gold (links and weights of each sentence are "
+            f"JSON anyway, in {folder / 'alignments.jsonl'})"
+        )
     sources = input_lines(source)
     targets = _references(target, sources, source)
     links = None
@@ -56,15 +66,16 @@ def align(
     if run is None:
         tell(f"run {opened.folder.path}")
     alignments, written = align_text(opened, sources, targets, unit=unit, head=head)
+    _remove_pictures(folder)
     _write(alignments, written, folder)
     if plot:
         _plot(alignments, links, folder, form)
-    tell(f"{len(alignments)} sentences aligned in {folder}")
-    _print(alignments, links)
+    tell(f"{len(alignments)} {'sentence' if len(alignments) == 1 else 'sentences'} aligned in {folder}")
+    _print(alignments, links, json_output)
 
 
 def _check(unit: str | None, form: str, gold: Path | None, target: Path | None) -> None:
-    choices = (("unit", unit, ("word", "character", "piece")), ("format", form, ("png", "svg", "pdf")))
+    choices = (("unit", unit, ("word", "character", "piece")), ("format", form, _FORMATS))
     for name, value, allowed in choices:
         if value is not None and value not in allowed:
             raise ConfigError(f"--{name} {value}: is unknown; allowed: {', '.join(allowed)}")
@@ -83,6 +94,15 @@ def _references(target: Path | None, sources: Sequence[str], source: Path | None
     targets = input_lines(target)
     require_equal(sources, source or "stdin", targets, target)
     return targets
+
+
+def _remove_pictures(folder: Path) -> None:
+    """Remove what an earlier command drew: its sentences need not be the ones that are aligned now."""
+    if not (folder / "alignments.jsonl").exists():
+        return  # not a folder of ours, so neither are its pictures
+    for form in _FORMATS:
+        for picture in folder.glob(f"[0-9][0-9][0-9][0-9].{form}"):
+            picture.unlink()
 
 
 def _write(alignments: "Sequence[SentenceAlignment]", targets: Sequence[str], folder: Path) -> None:
@@ -105,12 +125,13 @@ def _plot(alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links] | N
         tell(note)
 
 
-def _print(alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links] | None") -> None:
+def _print(alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links] | None", json_output: bool) -> None:
     from nmt.alignment.links import format_links
     from nmt.evaluation.aer import score_alignments
 
     if links is not None:
-        typer.echo(score_alignments([alignment.links for alignment in alignments], links).text())
+        score = score_alignments([alignment.links for alignment in alignments], links)
+        typer.echo(json.dumps(score.as_dict()) if json_output else score.text())
         return
     for alignment in alignments:
         typer.echo(format_links(alignment.links))

@@ -6,7 +6,9 @@ Nothing here, nor at the top of a command's file, may import torch: it takes sec
 import errno
 import os
 import sys
-from typing import Annotated, Any
+import warnings
+from pathlib import Path
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -20,18 +22,30 @@ from nmt.cli.evaluate import evaluate
 from nmt.cli.train import train
 from nmt.cli.translate import translate
 from nmt.errors import NmtError
+from nmt.files import WriteError
 
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141  # what a shell reports of any program whose reader went away
+
+# Typer does not publish it, and where it lies depends on Typer's version.
+_UsageError: Any = typer.BadParameter.__bases__[0]
 
 
 class _Program(TyperGroup):
     """Turns the errors that are for people into one line and an exit code, before Typer sees them."""
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().make_context(*args, **options)
+        except _UsageError as error:
+            raise _refuse(error) from None
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except NmtError as error:
+        except _UsageError as error:
+            raise _refuse(error) from None
+        except (NmtError, WriteError) as error:
             _complain(str(error))
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
@@ -40,6 +54,9 @@ class _Program(TyperGroup):
             _complain("interrupted")
             raise typer.Exit(_INTERRUPTED) from None
         except OSError as error:
+            if error.filename is not None:  # a place that this user or this machine does not have
+                _complain(f"{error.filename}: {error.strerror}")
+                raise typer.Exit(2) from None
             if error.errno not in (errno.EPIPE, errno.ENOSPC):
                 raise
             raise typer.Exit(_give_up_output(error)) from None
@@ -81,6 +98,7 @@ def _options(
 
 def main() -> None:
     """Run the program with the arguments of this process, and end the process."""
+    warnings.showwarning = _show_warning
     try:
         app(prog_name="nmt")
     except KeyboardInterrupt:  # before or after a command, where `_Program` does not look
@@ -92,6 +110,34 @@ def main() -> None:
 
 def _complain(message: str) -> None:
     print(f"nmt: {message}", file=sys.stderr)
+
+
+def _refuse(error: Any) -> Exception:
+    """What ends the program after a wrong command line; it has said so in one line, unless help was what was wanted."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return error  # type: ignore[no-any-return]
+    message = " ".join(error.format_message().split()).removesuffix(".")
+    hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+    _complain(f"{message[:1].lower()}{message[1:]}{hint}")
+    return typer.Exit(2)
+
+
+_show_any_warning = warnings.showwarning
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Ours are for people; those of libraries are for programmers and keep the place that they are about."""
+    if file is None and Path(filename).is_relative_to(Path(__file__).parents[1]):
+        _complain(f"warning: {message}")
+    else:
+        _show_any_warning(message, category, filename, lineno, file, line)
 
 
 def _flush() -> None:

@@ -80,5 +80,5 @@ def _print(results: "dict[str, Speed]", json_output: bool) -> None:
     for kind, speed in results.items():
         typer.echo(
             f"{kind:<18}{speed.tokens_per_second:>10,.0f}{speed.flops_per_token / 1e6:>13.1f}"
-            f"{speed.limit / 1e9:>15,.0f}{speed.share:>8.1%}"
+            f"{speed.limit / 1e9:>15,.0f}{100 * speed.share:>6.1f} %"
         )

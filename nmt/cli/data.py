@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from nmt.data.download import CORPORA, Corpus, Progress, fetch
-from nmt.errors import DataError
 
 app = typer.Typer(help="Make or fetch corpora.", no_args_is_help=True)
 
@@ -37,10 +36,7 @@ def demo(
     from nmt.data.demo import write_demo_corpus
 
     typer.echo("making the demo corpus, some seconds", err=True)
-    try:
-        made = write_demo_corpus(output)
-    except OSError as error:
-        raise DataError(f"{error.filename or output}: cannot be written: {error.strerror}") from None
+    made = write_demo_corpus(output)
     counts = ", ".join(f"{pairs:,} {split}" for split, pairs in made.pairs.items())
     words = f"{made.english_words:,} English and {made.german_words:,} German words"
     typer.echo(f"{counts} pairs with {words}; documents in {output / 'documents'}", err=True)

@@ -31,9 +31,9 @@ def evaluate(
     opened = open_run(run, device)
     if run is None:
         tell(f"run {opened.folder.path}")
-    evaluation = evaluate_run(opened, text)
+    evaluation = evaluate_run(opened, text, by_length=by_length)
     if json_output:
-        result: dict[str, object] = {score.name: asdict(score) for score in evaluation.scores}
+        result: dict[str, object] = {score.key: score.as_dict() for score in evaluation.scores}
         if by_length:
             result["by_length"] = [asdict(bucket) for bucket in evaluation.buckets]
         typer.echo(json.dumps(result | {"sentences": evaluation.sentences}, indent=2, ensure_ascii=False))

@@ -3,11 +3,15 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from nmt.errors import DataError
+
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+_BLOCK = 1 << 16  # as much as a pipe holds
 
 
 def input_lines(path: Path | None) -> list[str]:
@@ -16,25 +20,52 @@ def input_lines(path: Path | None) -> list[str]:
 
     if path is not None:
         return read_lines(path)
+    if sys.stdin.isatty():
+        tell("reading from the terminal; end with Ctrl-D")
     return split_lines(_decoded(sys.stdin.buffer.read()).removeprefix("\ufeff"))
 
 
-def lines_as_they_come(path: Path | None) -> Iterator[str]:
-    """The lines of a file, or of stdin while they are being written; a terminal is asked for each."""
+def lines_as_they_come(path: Path | None) -> Iterator[list[str]]:
+    """The lines of a file, or of stdin while they are being written: each time those that have arrived.
+
+    A terminal is asked for each line. Where a line is not UTF-8, those before it come first, then DataError.
+    """
     if path is not None:
-        yield from input_lines(path)
+        yield input_lines(path)
         return
-    asking = sys.stdin.isatty()
-    for number in count(1):
+    number = 1
+    for arrived in _arrived():
+        lines, wrong = [], None
+        for line in arrived:
+            try:
+                text = _decoded(line, number)
+            except DataError as error:
+                wrong = error
+                break
+            lines.append((text.removeprefix("\ufeff") if number == 1 else text).removesuffix("\r"))
+            number += 1
+        yield lines
+        if wrong:
+            raise wrong
+
+
+def _arrived() -> Iterator[list[bytes]]:
+    """Lines of stdin, without their ends: waits for one, then takes what is there, for its writer may await an answer."""
+    asking, stdin = sys.stdin.isatty(), cast("BufferedReader", sys.stdin.buffer)
+    rest = b""
+    while True:
         if asking:
             print("> ", end="", file=sys.stderr, flush=True)
-        line = sys.stdin.buffer.readline()
-        if not line:
-            if asking:
-                print(file=sys.stderr)
-            return
-        text = _decoded(line, number)
-        yield (text.removeprefix("\ufeff") if number == 1 else text).removesuffix("\n").removesuffix("\r")
+        block = stdin.read1(_BLOCK)
+        if not block:
+            break
+        *lines, rest = (rest + block).split(b"\n")
+        if lines:
+            yield lines
+    if asking:
+        print(file=sys.stderr)
+    if rest:
+        yield [rest]
 
 
 def _decoded(content: bytes, first: int = 1) -> str:
@@ -57,11 +88,8 @@ def output(path: Path | None) -> Iterator[Callable[[str], None]]:
         return
     from nmt.files import replacing
 
-    try:
-        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-            yield _writer(file)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror})") from None
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        yield _writer(file)
 
 
 def _writer(file: TextIO) -> Callable[[str], None]:

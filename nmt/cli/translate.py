@@ -1,6 +1,6 @@
 """`nmt translate`: one line out for each line in."""
 
-import sys
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +8,7 @@ import typer
 
 from nmt.cli.options import DeviceOption, RunOption
 from nmt.cli.streams import lines_as_they_come, output, tell
+from nmt.errors import ConfigError
 
 
 def translate(
@@ -27,15 +28,19 @@ def translate(
     ] = None,
     device: DeviceOption = "auto",
 ) -> None:
-    """Translate text, line by line; a blank line stays blank. Settings default to the run's."""
+    """Translate text, line by line; a blank line stays blank. Settings default to the run's.
+
+    Stdin may be a pipe that waits for answers: what has arrived is translated at once.
+    """
     from nmt.experiment.run import open_run
 
+    if length_penalty is not None and not math.isfinite(length_penalty):
+        raise ConfigError(f"--length-penalty {length_penalty}: is not a number of 0 or more; give one such as 1.0")
     opened = open_run(run, device)
     if run is None:
         tell(f"run {opened.folder.path}")
-    interactive = source is None and sys.stdin.isatty()
-    # At a prompt an answer comes at once; elsewhere lines are gathered, so that like lengths share a batch.
     translator = opened.translator(beam=beam, length_penalty=length_penalty, batch_size=batch_size)
     with output(target) as write:
-        for translation in translator.stream(lines_as_they_come(source), read_ahead=1 if interactive else None):
-            write(translation.texts[0])
+        for lines in lines_as_they_come(source):
+            for translation in translator.stream(lines):
+                write(translation.texts[0])

@@ -84,11 +84,12 @@ def _read(path: Path) -> str:
 
 def _suggest(path: Path) -> str:
     """The config in configs/ that was probably meant."""
-    known = sorted(file.name for file in Path("configs").glob("*.yaml"))
-    near = get_close_matches(path.name, known, n=1)
+    known = sorted(file.stem for file in Path("configs").glob("*.yaml"))
+    # Without the ending, which all have in common, so that only a name that is nearly right is near.
+    near = get_close_matches(path.stem, known, n=1, cutoff=0.75)
     if near:
-        return f" (did you mean {Path('configs', near[0])}?)"
-    return f"; configs/ has: {', '.join(known)}" if known else ""
+        return f" (did you mean {Path('configs', near[0])}.yaml?)"
+    return f"; configs/ has: {', '.join(f'{name}.yaml' for name in known)}" if known else ""
 
 
 def _apply(data: dict[str, Any], override: str) -> list[str]:

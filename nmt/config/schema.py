@@ -1,7 +1,6 @@
-"""Every setting, its meaning, its range and its default: each written once, here.
+"""Every setting, its meaning, its range and its default, each written once; rules between fields stand beside them.
 
-A section is one frozen class; the text beneath a field is what `nmt config schema` shows in an editor. Rules between
-fields stand with the section that owns them.
+A section is one frozen class; the text beneath a field is what `nmt config schema` shows in an editor.
 """
 
 from pathlib import Path
@@ -64,10 +63,9 @@ class DataSection(Section):
     @model_validator(mode="after")
     def _valid(self) -> "DataSection":
         if self.valid is None and self.hold_out is None:
-            raise ValueError(
-                "valid is missing: name two files, or set hold_out to a number of pairs that are taken out of the "
-                "training text"
-            )
+            raise ValueError("valid is missing: name two files, or set hold_out to a number of training pairs")
+        if self.valid is not None and self.test is not None and self.hold_out is not None:
+            raise ValueError("hold_out is of no use where valid and test are both given: leave it out")
         return self
 
 
@@ -210,7 +208,8 @@ class TrainingSection(Section):
     max_epochs: Positive | None = None
     """Stop after so many passes over the training text."""
     max_minutes: Annotated[float, Field(gt=0.0)] | None = None
-    """Stop after so many minutes of training, validations included; a resumed run counts on."""
+    """Stop after so many minutes of training, validations included; a resumed run counts on. Where it is the limit that
+    counts, a schedule that ends with the training follows the clock, and the weights the machine's speed."""
     batch_tokens: Positive = 2048
     """Tokens of the longer side in a batch at most, padding included; sentences of like length share a batch."""
     batch_sentences: Positive | None = None

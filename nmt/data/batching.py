@@ -141,7 +141,17 @@ class TrainingBatches:
         return 1.0 - real / taken
 
 
+INFERENCE_TOKENS = 8192
+"""Positions in a batch at most where nothing is learnt: a bound on memory, whatever the number of sentences."""
+
+
 def inference_groups(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
     """Indices in batches of like length, longest first, for what does not depend on its order."""
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
-    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    groups: list[list[int]] = []
+    start = 0
+    while start < len(order):
+        size = min(batch_size, max(1, INFERENCE_TOKENS // max(1, lengths[order[start]])))
+        groups.append(order[start : start + size])
+        start += size
+    return groups

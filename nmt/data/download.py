@@ -146,7 +146,7 @@ def fetch(
             name and other content is in the way.
     """
     base = corpus.address if mirror is None else _base(mirror)
-    missing = [name for name, sums in corpus.files.items() if not _is_there(directory / name, sums.text)]
+    missing = [name for name, sums in corpus.files.items() if not is_there(directory / name, sums.text)]
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name in missing:
@@ -175,11 +175,15 @@ def _base(mirror: str) -> str:
     raise DataError(f"--mirror {mirror!r} is no address: give file:///folder, https://… or http://…{advice}")
 
 
-def _is_there(path: Path, expected: str) -> bool:
-    """Whether the right file is there; another one is the user's own, and not ours to replace."""
+def is_there(path: Path, expected: str) -> bool:
+    """Whether the file with the EXPECTED SHA-256 is there.
+
+    Raises:
+        DataError: another one is there, which is the user's own and not ours to replace; or it cannot be read.
+    """
     try:
         found = _sum(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None

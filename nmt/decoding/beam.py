@@ -73,7 +73,8 @@ def beam_search(
         alive = [alive[row] for row in keep]
         keep_B = torch.tensor(keep, dtype=torch.long, device=device)
         rows_N = (keep_B.unsqueeze(1) * beam + origin_BK[keep_B]).flatten()
-        state, previous_N = step.state.reorder(rows_N), piece_BK[keep_B].flatten()
+        state = step.state.reorder(rows_N, within=len(keep) == len(scores_BK))
+        previous_N = piece_BK[keep_B].flatten()
         scores_BK, pieces_BKT, length = scores_BK[keep_B], pieces_BKT[keep_B], length + 1
     return [sorted(search.ended, key=lambda found: -found.score)[:wanted] for search in searches]
 

@@ -33,12 +33,13 @@ def forced_decode(
     for indices in inference_groups([example.length for example in examples], batch_size):
         batch = make_batch([examples[index] for index in indices]).to(device)
         decoded = model(batch.source_BS, batch.source_mask_BS, batch.previous_BT)
-        scores_BTV = torch.log_softmax(model.logits(decoded.readout_BTR).float(), dim=-1)
-        gained_BT = scores_BTV.gather(2, batch.target_BT.unsqueeze(2)).squeeze(2).cpu().numpy()
         weights = [layer.float().cpu().numpy() for layer in decoded.weights]
         for row, index in enumerate(indices):
             target = len(examples[index].target) + 1
             source = len(examples[index].source) + 1
             cut = tuple(layer[row, :, :target, :source].copy() for layer in weights)
-            results[index] = Forced(cut, gained_BT[row, :target].copy())
+            # Sentence by sentence: the scores of a whole batch over the vocabulary may not fit into memory.
+            scores_TV = torch.log_softmax(model.logits(decoded.readout_BTR[row, :target]).float(), dim=-1)
+            gained_T = scores_TV.gather(1, batch.target_BT[row, :target].unsqueeze(1)).squeeze(1)
+            results[index] = Forced(cut, gained_T.cpu().numpy().copy())
     return [results[index] for index in range(len(examples))]

@@ -12,8 +12,8 @@ from nmt.data.tokenizer import BEGIN, PADDING, UNKNOWN
 class State(Protocol):
     """What a step leaves for the next."""
 
-    def reorder(self, index_N: Tensor) -> "State":
-        """The state of the hypotheses `index_N`; an index may repeat."""
+    def reorder(self, index_N: Tensor, *, within: bool = False) -> "State":
+        """The state of the hypotheses `index_N`; an index may repeat. `within`: rows stay in their sentences."""
         ...
 
 

@@ -11,6 +11,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.beam import beam_search
 from nmt.decoding.greedy import greedy_search
 from nmt.decoding.search import Hypothesis, SearchSettings
+from nmt.errors import ConfigError
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import products_in
 
@@ -78,6 +79,8 @@ class Translator:
             yield from self.translate(chunk, wanted)
 
     def _search(self, sources: Sequence[Sequence[int]], wanted: int) -> list[list[Hypothesis]]:
+        if wanted > self.settings.beam:
+            raise ConfigError(f"{wanted} translations of a line were asked for, but the beam is {self.settings.beam}")
         with products_in(self.dtype, self.device):
             if self.settings.beam == 1:
                 return [[found] for found in greedy_search(self.model, sources, self.settings, self.device)]

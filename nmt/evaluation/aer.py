@@ -30,6 +30,11 @@ class AlignmentScore:
         sentences = "1 sentence" if self.sentences == 1 else f"{self.sentences} sentences"
         return f"{rates}  ({links}, {sentences})"
 
+    def as_dict(self) -> dict[str, float | int]:
+        """The score for JSON files: rates as fractions, and how much they were counted over."""
+        rates = {"aer": self.aer, "precision": self.precision, "recall": self.recall}
+        return {**rates, "links": self.links, "sentences": self.sentences}
+
 
 def score_alignments(hypotheses: Sequence[frozenset[Link]], gold: Sequence[Links]) -> AlignmentScore:
     """Score links A against sure gold links S and possible ones P ⊇ S, all counted over the whole set.

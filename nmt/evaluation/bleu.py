@@ -41,6 +41,15 @@ class Score:
         spread = "" if self.interval is None else f" ± {self.interval:.1f} (95 % interval)"
         return f"{self.name} = {self.value:.1f}{spread}"
 
+    @property
+    def key(self) -> str:
+        """What JSON files call it: `bleu`, `chrf` or `ter`."""
+        return self.name.lower().rstrip("0123456789")
+
+    def as_dict(self) -> dict[str, float | str | None]:
+        """The score for JSON files."""
+        return {"value": self.value, "interval": self.interval, "signature": self.signature}
+
 
 @dataclass(frozen=True)
 class LengthBucket:

@@ -21,8 +21,8 @@ from nmt.data.batching import Batch, Example, TrainingBatches, make_batch
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import prepare_process
-from nmt.training.loop import Limits, Plan, update
-from nmt.training.optim import Schedule, make_optimizer, set_rate
+from nmt.training.loop import update
+from nmt.training.optim import make_optimizer, set_rate
 
 LENGTHS = (14.0, 4.5, 4, 40)
 """Pieces of a sentence: mean, deviation, shortest, longest; about those of image captions."""
@@ -74,10 +74,10 @@ def training_speed(
     set_rate(optimizer, 1e-4)
     exact = dtype or torch.float32
     limit = matrix_limit(exact, device)
-    _pass(model, optimizer, ready, _plan(dtype))
+    _pass(model, optimizer, ready, dtype)
     taken, passes = 0.0, 0
     while taken < seconds:
-        taken += _pass(model, optimizer, ready, _plan(dtype))
+        taken += _pass(model, optimizer, ready, dtype)
         passes += 1
     limit = max(limit, matrix_limit(exact, device))
     tokens = sum(len(example.target) + 1 for example in examples)
@@ -90,12 +90,14 @@ def training_speed(
     )
 
 
-def _pass(model: Seq2Seq, optimizer: torch.optim.Optimizer, batches: Sequence[Batch], plan: Plan) -> float:
+def _pass(
+    model: Seq2Seq, optimizer: torch.optim.Optimizer, batches: Sequence[Batch], dtype: torch.dtype | None
+) -> float:
     """Seconds of one pass over the batches."""
     model.train()
     start = time.perf_counter()
     for batch in batches:
-        update(model, optimizer, batch, plan)
+        update(model, optimizer, batch, dtype=dtype, smoothing=0.1, clip=1.0)
     _wait(batches[0].source_BS.device)
     return time.perf_counter() - start
 
@@ -103,23 +105,6 @@ def _pass(model: Seq2Seq, optimizer: torch.optim.Optimizer, batches: Sequence[Ba
 def _wait(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
-
-
-def _plan(dtype: torch.dtype | None) -> Plan:
-    return Plan(
-        limits=Limits(steps=1),
-        schedule=Schedule("constant", 1e-4, 0.0, 0),
-        label_smoothing=0.1,
-        clip=1.0,
-        validate_every=1,
-        log_every=1,
-        metric="loss",
-        sign=-1,
-        patience=None,
-        plateau_factor=0.5,
-        plateau_patience=0,
-        autocast=dtype,
-    )
 
 
 def _sentences(count: int, vocabulary: int) -> list[Example]:

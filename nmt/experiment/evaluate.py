@@ -9,15 +9,15 @@ from nmt.experiment.run import Run
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of a run's translations, and BLEU by the number of source words."""
+    """Scores of a run's translations, and BLEU by the number of source words where that was asked for."""
 
     scores: tuple[Score, ...]
     buckets: tuple[LengthBucket, ...]
     sentences: int
 
 
-def evaluate_run(run: Run, text: ParallelText) -> Evaluation:
-    """Translate a text with the run's settings and compare with its references."""
+def evaluate_run(run: Run, text: ParallelText, *, by_length: bool = False) -> Evaluation:
+    """Translate a text with the run's settings and compare with its references; `by_length` asks for the buckets."""
     hypotheses = [found.texts[0] for found in run.translator().translate(text.source)]
     tokenize = tokenizer_for(run.config.data.target_language)
     scores = (
@@ -25,5 +25,5 @@ def evaluate_run(run: Run, text: ParallelText) -> Evaluation:
         chrf(hypotheses, text.target, interval=True),
         ter(hypotheses, text.target, interval=True),
     )
-    buckets = bleu_by_length(text.source, hypotheses, text.target, tokenize=tokenize)
+    buckets = bleu_by_length(text.source, hypotheses, text.target, tokenize=tokenize) if by_length else []
     return Evaluation(scores, tuple(buckets), len(text))

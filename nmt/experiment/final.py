@@ -22,6 +22,7 @@ def final_scores(run: Run, texts: Texts, say: Callable[[str], None]) -> dict[str
     test = texts.test
     assert test is not None
     folder, language = run.folder, run.config.data.target_language
+    say(f"translating {len(test):,} test sentences")
     translations = run.translator().translate(test.source)
     hypotheses = [translation.texts[0] for translation in translations]
     write_text(folder.path / "test.hyp", "".join(f"{line}\n" for line in hypotheses))
@@ -66,21 +67,21 @@ def _alignments(
     write_json_lines(folder.alignments / "test.hyp.jsonl", examples)
     notes: set[str] = set()
     for number, alignment in enumerate(examples, start=1):
-        notes |= set(plot_alignment(alignment.matrix, folder.alignments / f"test.{number:04}.png") or ())
+        notes |= set(plot_alignment(alignment.matrix, folder.alignments / f"test.{number:04}.png"))
     for note in sorted(notes):
         say(note)
     if examples:
         say(f"{len(examples)} alignments drawn in {folder.alignments}")
     if texts.gold is None:
         return {}
-    if run.config.alignment.unit == "piece":
-        say("gold links stand between words, alignment.unit is piece: no alignment error rate")
+    if run.config.alignment.unit != "word":
+        say(f"gold links stand between words, alignment.unit is {run.config.alignment.unit}: no alignment error rate")
         return {}
     found = score_alignments([alignment.links for alignment in of_references], texts.gold)
     diagonal = score_alignments(
         [diagonal_links(len(one.matrix.source), len(one.matrix.target)) for one in of_references], texts.gold
     )
-    say(f"test {found.text()}, on the references; always looking along the diagonal: {diagonal.aer:.1%}")
+    say(f"test {found.text()}, on the references; always looking along the diagonal: {100 * diagonal.aer:.1f} %")
     return {
         "aer": {"value": found.aer, "precision": found.precision, "recall": found.recall},
         "aer_diagonal": {"value": diagonal.aer},

@@ -36,7 +36,7 @@ class Run:
     @property
     def has_weights(self) -> bool:
         """Whether its attention has weights to look at."""
-        return self.config.model.attention.type != "none"
+        return self.model.decoder.attention.has_weights
 
     def translator(
         self, *, beam: int | None = None, length_penalty: float | None = None, batch_size: int | None = None

@@ -1,5 +1,6 @@
 """The texts that a config names, read and checked before anything is written; and what is learnt from them."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,14 @@ class Texts:
     gold: Sequence[Links] | None
     held_out: tuple[str, ...]
     notes: tuple[str, ...]
+
+    def digest(self) -> str:
+        """A fingerprint of every line, by which a resumed run knows that its texts are still the same."""
+        sums = hashlib.blake2b(digest_size=16)
+        for text in (self.train, self.valid, self.test):
+            for side in (text.source, text.target) if text is not None else ():
+                sums.update("\n".join(side).encode() + b"\0")
+        return sums.hexdigest()
 
 
 def read_texts(config: Config) -> Texts:

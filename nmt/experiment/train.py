@@ -1,10 +1,8 @@
 """From a config to a trained, tested run folder."""
 
 import math
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 
 import torch
 
-from nmt.checkpoint import RunFolder, create_run, read_tensors, write_tensors
+from nmt.checkpoint import RunFolder, check_free, create_run, read_tensors, write_tensors
 from nmt.config.load import differences
 from nmt.config.schema import Config
 from nmt.data.batching import Example, TrainingBatches, inference_groups, make_batch
@@ -20,6 +18,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.errors import CheckpointError, TrainingError
 from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
 from nmt.experiment.final import final_scores
+from nmt.experiment.interrupt import stop_on_interrupt
 from nmt.experiment.run import Run, model_of
 from nmt.experiment.texts import (
     Texts,
@@ -37,7 +36,12 @@ from nmt.training.loss import TokenScores, token_scores
 from nmt.training.optim import Schedule, make_optimizer
 from nmt.training.state import capture, load_parameters, parameters, restore
 
-LIMITS = ("training.max_steps", "training.max_epochs", "training.max_minutes")
+LIMITS = (
+    "training.max_steps",
+    "training.max_epochs",
+    "training.max_minutes",
+    "training.early_stopping.patience",
+)
 """The keys that a resumed run may change."""
 
 SIGNS = {"bleu": 1, "chrf": 1, "accuracy": 1, "loss": -1, "perplexity": -1}
@@ -61,14 +65,16 @@ def start_training(config: Config, path: Path, *, overwrite: bool = False, devic
     update in the run folder.
     """
     chosen = choose_device(device)
+    check_free(path, overwrite=overwrite)
     texts = read_texts(config)
+    print(f"learning {config.tokenizer.vocabulary_size:,} {config.tokenizer.type} pieces", file=sys.stderr)
     source, target, notes = learn_tokenizers(config, texts.train)
     examples = training_examples(config, texts.train, source, target)
     folder = create_run(path, overwrite=overwrite)
     folder.write_config(config)
     folder.write_tokenizers(source, target, config.tokenizer.shared)
     write_held_out(texts, folder.path / "held_out", config)
-    folder.update_meta(environment=environment(chosen), started=_now())
+    folder.update_meta(started=_now(), texts=texts.digest())
     return _Training(config, folder, texts, (source, target), examples, chosen).run(notes, resume=False)
 
 
@@ -79,7 +85,7 @@ def resume_training(config: Config | None, path: Path, *, device: str = "auto") 
     """
     chosen = choose_device(device)
     folder = RunFolder(path)
-    folder.meta()
+    meta = folder.meta()
     stored = folder.config()
     if config is not None:
         changed = [key for key in differences(stored, config) if key not in LIMITS]
@@ -88,11 +94,21 @@ def resume_training(config: Config | None, path: Path, *, device: str = "auto") 
                 f"{path}: the config differs from the run's in {', '.join(changed)}; --resume may change the limits of "
                 f"training alone ({', '.join(LIMITS)}): take those changes back, or train a new run"
             )
-        folder.write_config(config)
+    if meta.get("finished") and (config is None or config == stored):
+        raise CheckpointError(
+            f"{path}: this run has finished ({meta.get('ended')}); to train on, raise a limit, for example --config "
+            f"FILE --set training.max_steps=N"
+        )
     config = config or stored
     source, target = folder.tokenizers(config.tokenizer.type, config.tokenizer.shared)
     texts = read_texts(config)
+    if texts.digest() != meta.get("texts"):
+        raise CheckpointError(
+            f"{path}: the texts that its config names have changed since it began, so it cannot go on exactly; put "
+            f"them back, or train a new run"
+        )
     examples = training_examples(config, texts.train, source, target)
+    folder.write_config(config)
     return _Training(config, folder, texts, (source, target), examples, chosen).run([], resume=True)
 
 
@@ -123,6 +139,9 @@ class _Training:
     def run(self, notes: list[str], *, resume: bool) -> Trained:
         progress = self._restored() if resume else Progress()
         forget_after(self.folder.metrics_file, progress.step)
+        # Until it has been tested anew, the run is not finished, whatever it was before.
+        self.folder.update_meta(environment=environment(self.device), finished=None, ended=None, scores=None)
+        self.folder.scores_file.unlink(missing_ok=True)
         log = TrainingLog(
             self.folder.log_file, self.folder.metrics_file, sign_of_best=self.config.training.early_stopping.metric
         )
@@ -160,6 +179,9 @@ class _Training:
             f"{self.device.type}, {torch.get_num_threads()} threads"
         )
         self.folder.update_meta(parameters=count, precision=how)
+        warmup, last = config.training.warmup, config.training.max_steps
+        if last is not None and warmup >= last:
+            log.line(f"note: the warm-up of {warmup} steps is not over when training ends, after {last}")
         if progress.step:
             log.line(f"going on from step {progress.step} (epoch {progress.epochs:.2f})")
 
@@ -176,8 +198,8 @@ class _Training:
             f"{len(self.examples):,} training pairs ({left_out:,} left out, longer than {config.data.max_length} "
             f"pieces), {len(batches.epoch(0)):,} batches, {batches.padding_share():.1%} padding"
         )
-        validate = self._validator()
-        with _stop_on_interrupt() as interrupted, log.progress():
+        validate = self._validator(log)
+        with stop_on_interrupt(log.line) as interrupted, log.progress():
             events = train(
                 self.model,
                 self.optimizer,
@@ -228,13 +250,14 @@ class _Training:
     def _opened(self) -> Run:
         return Run(self.folder, self.config, self.model, self.source, self.target, self.device)
 
-    def _validator(self) -> Callable[[], Mapping[str, float]]:
+    def _validator(self, log: TrainingLog) -> Callable[[], Mapping[str, float]]:
         """Loss by forced passes, BLEU and chrF of greedy translations."""
         valid, language = self.texts.valid, self.config.data.target_language
         examples = [example for example in examples_of(valid, self.source, self.target) if example.target]
         groups = inference_groups([example.length for example in examples], self.config.decoding.batch_size)
 
         def validate() -> Mapping[str, float]:
+            log.status("validating")
             self.model.eval()
             total = TokenScores(0.0, 0, 0)
             with torch.inference_mode():
@@ -267,24 +290,3 @@ class _Training:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-@contextmanager
-def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """Within, the first Ctrl-C asks for an end between two updates, so that the state can be saved; a second breaks."""
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    asked = threading.Event()
-    before = signal.getsignal(signal.SIGINT)
-
-    def ask(number: int, frame: object) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield asked.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)

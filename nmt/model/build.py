@@ -1,6 +1,7 @@
 """The only file that turns names into classes: the model section and two vocabulary sizes become a model."""
 
 import math
+from dataclasses import dataclass
 from typing import cast
 
 from torch import nn
@@ -9,7 +10,7 @@ from nmt.attention import ATTENTIONS
 from nmt.attention.base import Attention
 from nmt.attention.normalizers import NORMALIZERS
 from nmt.attention.scores import SCORES
-from nmt.config.schema import BahdanauAttention, LuongAttention, ModelSection, NoAttention
+from nmt.config.schema import BahdanauAttention, LuongAttention, ModelSection
 from nmt.model.encoders import GruEncoder
 from nmt.model.gru_decoder import GruDecoder, Recurrence, additive_recurrence, constant_recurrence
 from nmt.model.layers import READOUTS
@@ -19,17 +20,35 @@ PADDING = 0
 """The number of the padding piece in every vocabulary."""
 
 
+@dataclass(frozen=True)
+class Wiring:
+    """How the paper of an attention places it in the decoder: the defaults of `model.decoder`.
+
+    `attend_before`: with the previous state, before the recurrent step. `whole_summary`: the first state is made of
+    both directions' ends, not of the backward one alone. `recurrence`: a fast form of a layer that attends before.
+    """
+
+    attend_before: bool
+    readout: str
+    whole_summary: bool = False
+    recurrence: Recurrence | None = None
+
+
+WIRINGS: dict[str, Wiring] = {
+    "none": Wiring(attend_before=True, readout="maxout", whole_summary=True, recurrence=constant_recurrence),
+    "bahdanau": Wiring(attend_before=True, readout="maxout", recurrence=additive_recurrence),
+    "luong": Wiring(attend_before=False, readout="attentional"),
+}
+"""From the name in YAML (`model.attention.type`) to its paper's wiring."""
+
+
 def build_attention(section: ModelSection) -> Attention:
     """The attention that `model.attention` names, for queries of the decoder's width."""
     attention, query, key = section.attention, section.decoder.hidden, section.encoder.hidden
     kind = ATTENTIONS[attention.type]
     if isinstance(attention, BahdanauAttention):
-        return kind(
-            query_width=query,
-            key_width=key,
-            hidden=attention.hidden or query,
-            normalizer=NORMALIZERS[attention.normalizer],
-        )
+        hidden, normalizer = attention.hidden or query, NORMALIZERS[attention.normalizer]
+        return kind(query_width=query, key_width=key, hidden=hidden, normalizer=normalizer)
     if isinstance(attention, LuongAttention):
         score = SCORES[attention.score](query, key, attention.hidden or query, attention.max_source_positions)
         return kind(score=score, key_width=key, normalizer=NORMALIZERS[attention.normalizer])
@@ -39,35 +58,25 @@ def build_attention(section: ModelSection) -> Attention:
 def build_decoder(section: ModelSection) -> GruDecoder:
     """The decoder, wired as the attention's paper does unless `model.decoder` says otherwise."""
     attention, decoder = section.attention, section.decoder
-    papers_before = not isinstance(attention, LuongAttention)
-    before = papers_before if decoder.attend is None else decoder.attend == "before"
-    readout = decoder.readout or ("maxout" if papers_before else "attentional")
+    wiring = WIRINGS[attention.type]
     width = section.embedding if section.tied else decoder.hidden
     built = build_attention(section)
+    # The fast forms have softmax written into their backward pass.
+    fast = getattr(attention, "normalizer", "softmax") == "softmax"
     return GruDecoder(
         embedding=section.embedding,
         hidden=decoder.hidden,
         layers=decoder.layers,
         attention=built,
-        readout=READOUTS[readout](
+        readout=READOUTS[decoder.readout or wiring.readout](
             embedding=section.embedding, hidden=decoder.hidden, context=built.context_width, width=width
         ),
-        attend_before=before,
+        attend_before=wiring.attend_before if decoder.attend is None else decoder.attend == "before",
         input_feeding=isinstance(attention, LuongAttention) and attention.input_feeding,
-        initial_width=section.encoder.hidden if attention.type == "none" else section.encoder.hidden // 2,
+        initial_width=section.encoder.hidden if wiring.whole_summary else section.encoder.hidden // 2,
         dropout=section.dropout,
-        recurrence=_recurrence(section),
+        recurrence=wiring.recurrence if fast else None,
     )
-
-
-def _recurrence(section: ModelSection) -> Recurrence | None:
-    """The fast form of a first layer that attends before each step, for the kinds that have one."""
-    attention = section.attention
-    if isinstance(attention, NoAttention):
-        return constant_recurrence
-    if isinstance(attention, BahdanauAttention) and attention.normalizer == "softmax":
-        return additive_recurrence
-    return None
 
 
 def build_model(section: ModelSection, *, source_vocabulary: int, target_vocabulary: int, shared: bool) -> Seq2Seq:

@@ -140,7 +140,9 @@ class GruDecoder(nn.Module):
 
     def forward(self, embedded_BTE: Tensor, memory: Memory, state: DecoderState) -> Decoded:
         """T steps from `state`, given the T previous words: all of a target in training, one in search."""
-        if self.input_feeding or (self.attend_before and self.recurrence is None):
+        looks_back = self.input_feeding or (self.attend_before and self.recurrence is None)
+        # A step of search is one step: what makes many steps fast would only be in its way.
+        if looks_back or (embedded_BTE.shape[1] == 1 and not self.training):
             return self._one_by_one(embedded_BTE, memory, state)
         return self._together(embedded_BTE, memory, state)
 

@@ -1,7 +1,7 @@
 """An encoder, a decoder and their embeddings: from piece numbers to logits and attention weights.
 
-Search knows four calls: `start` (a batch of sources), `step` (the last piece of each hypothesis), `reorder` (which
-hypotheses live on) and nothing of what is inside. Shapes: B batch, N hypotheses, S source, T target, V vocabulary,
+Search knows three calls: `start` (a batch of sources), `step` (the last piece of each hypothesis), `reorder` (which
+hypotheses live on), and nothing of what is inside. Shapes: B batch, N hypotheses, S source, T target, V vocabulary,
 R width of the readout.
 """
 
@@ -23,9 +23,13 @@ class SearchState:
     memory: Memory
     decoder: DecoderState
 
-    def reorder(self, index_N: Tensor) -> "SearchState":
-        """The state of the hypotheses `index_N`; an index may repeat."""
-        return SearchState(self.memory.reorder(index_N), self.decoder.reorder(index_N))
+    def reorder(self, index_N: Tensor, *, within: bool = False) -> "SearchState":
+        """The state of the hypotheses `index_N`; an index may repeat.
+
+        `within`: each row takes one of the same sentence, whose memory then need not be copied.
+        """
+        memory = self.memory if within else self.memory.reorder(index_N)
+        return SearchState(memory, self.decoder.reorder(index_N))
 
 
 @dataclass(frozen=True)

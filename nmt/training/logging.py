@@ -37,6 +37,11 @@ class TrainingLog:
         else:
             print(text, file=sys.stderr, flush=True)
 
+    def status(self, text: str) -> None:
+        """What takes its time now, on the bar."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description=text)
+
     def event(self, event: Event) -> None:
         """An event of the loop."""
         if isinstance(event, Logged):

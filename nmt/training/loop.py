@@ -15,6 +15,7 @@ from torch import Tensor
 from nmt.data.batching import Batch, Position, TrainingBatches
 from nmt.errors import TrainingError
 from nmt.model.seq2seq import Seq2Seq
+from nmt.runtime import products_in
 from nmt.training.loss import training_loss
 from nmt.training.optim import Moment, Schedule, learning_rate, set_rate
 
@@ -145,7 +146,9 @@ def train(
         used = plan.limits.used(progress.step + 1, progress.epochs, progress.seconds)
         rate = learning_rate(plan.schedule, Moment(progress.step + 1, used, progress.reduction))
         set_rate(optimizer, rate)
-        loss, norm = update(model, optimizer, batch.to(device), plan)
+        loss, norm = update(
+            model, optimizer, batch.to(device), dtype=plan.autocast, smoothing=plan.label_smoothing, clip=plan.clip
+        )
         if not (math.isfinite(loss) and math.isfinite(norm)):
             advice = _advice(progress.step + 1, loss, rate)
             yield Failed(progress, advice)
@@ -169,11 +172,18 @@ def train(
     yield Finished(progress, reason or "no batches", stopped)
 
 
-def update(model: Seq2Seq, optimizer: torch.optim.Optimizer, batch: Batch, plan: Plan) -> tuple[float, float]:
-    """One update: loss and gradient norm of a batch. Where either is not finite, the weights stay as they were."""
+def update(
+    model: Seq2Seq,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    *,
+    dtype: torch.dtype | None,
+    smoothing: float,
+    clip: float | None,
+) -> tuple[float, float]:
+    """One update, with products in `dtype`: loss and gradient norm. Where either is not finite, nothing is changed."""
     optimizer.zero_grad(set_to_none=True)
-    kind = batch.source_BS.device.type
-    with torch.autocast(kind, dtype=plan.autocast or torch.bfloat16, enabled=plan.autocast is not None):
+    with products_in(dtype, batch.source_BS.device):
         decoded = model(batch.source_BS, batch.source_mask_BS, batch.previous_BT)
         loss = training_loss(
             decoded.readout_BTR,
@@ -181,10 +191,10 @@ def update(model: Seq2Seq, optimizer: torch.optim.Optimizer, batch: Batch, plan:
             batch.target_mask_BT,
             weight=model.output,
             bias=model.output_bias,
-            smoothing=plan.label_smoothing,
+            smoothing=smoothing,
         )
     loss.backward()
-    norm: Tensor = torch.nn.utils.clip_grad_norm_(model.parameters(), plan.clip or math.inf)
+    norm: Tensor = torch.nn.utils.clip_grad_norm_(model.parameters(), clip or math.inf)
     result = loss.item(), norm.item()
     if all(math.isfinite(value) for value in result):
         optimizer.step()

@@ -195,3 +195,10 @@ def test_groups_for_inference_cover_all_longest_first(lengths: list[int], batch_
     assert [lengths[index] for index in flat] == sorted(lengths, reverse=True)
     assert all(len(indices) <= batch_size for indices in groups)
     assert len(groups) == -(-len(lengths) // batch_size)
+
+
+def test_long_sentences_share_less_of_a_batch() -> None:
+    """Memory follows positions, not sentences."""
+    groups = inference_groups([3000] * 5 + [10] * 20, 20)
+    assert [len(indices) for indices in groups] == [2, 2, 2, 19]
+    assert inference_groups([100_000], 64) == [[0]]

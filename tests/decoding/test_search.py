@@ -42,7 +42,7 @@ class Prefixes:
 
     rows: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 
-    def reorder(self, index_N: Tensor) -> "Prefixes":
+    def reorder(self, index_N: Tensor, *, within: bool = False) -> "Prefixes":
         return Prefixes(tuple(self.rows[index] for index in index_N.tolist()))
 
 

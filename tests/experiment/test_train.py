@@ -48,11 +48,11 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
     """Let the next training be interrupted after so many updates, as by Ctrl-C."""
 
     @contextmanager
-    def stopper() -> Iterator[Callable[[], bool]]:
+    def stopper(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
         asked = iter([False] * (updates - 1))
         yield lambda: next(asked, True)
 
-    monkeypatch.setattr(experiment, "_stop_on_interrupt", stopper)
+    monkeypatch.setattr(experiment, "stop_on_interrupt", stopper)
 
 
 # What a training leaves behind.
@@ -117,7 +117,7 @@ def test_the_best_weights_are_kept_and_tested(
     seen: dict[int, dict[str, torch.Tensor]] = {}
     tested = []
 
-    def validator(self: Any) -> Callable[[], dict[str, float]]:
+    def validator(self: Any, log: Any) -> Callable[[], dict[str, float]]:
         rest = iter(given)
 
         def validate() -> dict[str, float]:
@@ -508,14 +508,18 @@ def test_there_must_be_something_to_go_on_with(tiny_config: Make, trained: Train
     with pytest.raises(CheckpointError, match="not a run folder"):
         resume(tiny_config(), tmp_path / "nowhere")
     path = Path(shutil.copytree(trained.folder.path, tmp_path / "run"))
+    with pytest.raises(CheckpointError, match=r"has finished .*raise a limit"):
+        resume(None, path)
+    RunFolder(path).update_meta(finished=None)
     shutil.rmtree(path / "last")
     with pytest.raises(CheckpointError, match=r"state\.safetensors: is missing"):
         resume(None, path)
 
 
-def test_a_finished_training_that_is_resumed_is_tested_again(trained: Trained, tmp_path: Path) -> None:
+def test_a_training_that_was_cut_off_in_its_test_is_tested_again(trained: Trained, tmp_path: Path) -> None:
     path = Path(shutil.copytree(trained.folder.path, tmp_path / "run"))
     before = metrics(path)
+    RunFolder(path).update_meta(finished=None)
     (path / "test.scores.json").unlink()
     resumed = resume(None, path)
     assert metrics(path) == before
@@ -583,3 +587,34 @@ def test_a_config_that_was_stored_is_read_back_equal(trained: Trained) -> None:
 
     stored = yaml.safe_load(trained.folder.config_file.read_text(encoding="utf-8"))
     assert parse_config(stored, "stored") == trained.folder.config()
+
+
+def test_changed_texts_are_noticed_before_going_on(
+    tiny_config: Make, own_corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(monkeypatch, 3)
+    start(tiny_config(of=own_corpus), tmp_path / "run")
+    monkeypatch.undo()
+    text = own_corpus.folder / "valid.de"
+    text.write_text(text.read_text(encoding="utf-8").replace("die", "der"), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"texts .* have changed"):
+        resume(None, tmp_path / "run")
+
+
+def test_a_run_that_goes_on_is_not_finished_until_it_is_tested(
+    tiny_config: Make, trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(shutil.copytree(trained.folder.path, tmp_path / "runs" / "run"))
+    steps = trained.folder.config().training.max_steps
+    assert steps is not None
+    stop_after(monkeypatch, 2)
+    resume(trained.folder.config().model_copy(update={"training": more_steps(trained, steps + 10)}), path)
+    meta = RunFolder(path).meta()
+    assert not {"finished", "scores"} & meta.keys()
+    assert not (path / "test.scores.json").exists()
+    with pytest.raises(CheckpointError, match="no finished run"):
+        newest_run(tmp_path / "runs")
+
+
+def more_steps(trained: Trained, steps: int) -> Any:
+    return trained.folder.config().training.model_copy(update={"max_steps": steps})
