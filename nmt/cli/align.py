@@ -51,12 +51,7 @@ def align(
     from nmt.experiment.run import open_run
     from nmt.experiment.texts import read_gold
 
-    _check(unit, form, gold, target)
-    if json_output and gold is None:
-        raise ConfigError(
-            f"--json prints the alignment error rate: give --target and --gold (links and weights of each sentence are "
-            f"JSON anyway, in {folder / 'alignments.jsonl'})"
-        )
+    _check(unit, form, gold, target, json_output)
     sources = input_lines(source)
     targets = _references(target, sources, source)
     links = None
@@ -74,11 +69,16 @@ def align(
     _print(alignments, links, json_output)
 
 
-def _check(unit: str | None, form: str, gold: Path | None, target: Path | None) -> None:
+def _check(unit: str | None, form: str, gold: Path | None, target: Path | None, json_output: bool) -> None:
     choices = (("unit", unit, ("word", "character", "piece")), ("format", form, _FORMATS))
     for name, value, allowed in choices:
         if value is not None and value not in allowed:
             raise ConfigError(f"--{name} {value}: is unknown; allowed: {', '.join(allowed)}")
+    if json_output and gold is None:
+        raise ConfigError(
+            "--json prints the alignment error rate: give --target and --gold with it; links and weights are JSON "
+            "anyway, in DIR/alignments.jsonl"
+        )
     if gold is not None and target is None:
         raise ConfigError("--gold links stand between a source and its reference: give the reference with --target")
     if gold is not None and unit == "piece":

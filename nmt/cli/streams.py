@@ -50,7 +50,7 @@ def lines_as_they_come(path: Path | None) -> Iterator[list[str]]:
 
 
 def _arrived() -> Iterator[list[bytes]]:
-    """Lines of stdin, without their ends: waits for one, then takes what is there, for its writer may await an answer."""
+    """Lines of stdin, without their ends: waits for one, then takes what is there; its writer may want an answer."""
     asking, stdin = sys.stdin.isatty(), cast("BufferedReader", sys.stdin.buffer)
     rest = b""
     while True:

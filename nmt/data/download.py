@@ -183,7 +183,7 @@ def is_there(path: Path, expected: str) -> bool:
     """
     try:
         found = _sum(path)
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return False
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None

@@ -86,8 +86,54 @@ def test_wrong_usage_exits_with_2_on_stderr(arguments: list[str]) -> None:
     run = nmt(*arguments)
     assert run.returncode == 2
     assert run.stdout == ""
-    assert "Error: " in run.stderr
-    assert "Traceback" not in run.stderr
+    assert run.stderr.startswith("nmt: ")
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["trian"], ("no such command 'trian'", "'train'", "(see nmt --help)")),
+        (["config", "chek"], ("no such command 'chek'", "'check'", "(see nmt config --help)")),
+        (["train", "--confg", "x"], ("no such option: --confg", "--config", "(see nmt train --help)")),
+        (["config", "check"], ("missing argument 'FILE'", "(see nmt config check --help)")),
+        (["translate", "--beam", "0"], ("--beam", "(see nmt translate --help)")),
+    ],
+)
+def test_wrong_usage_says_what_was_meant_and_where_to_look(arguments: list[str], words: tuple[str, ...]) -> None:
+    errors = nmt(*arguments).stderr
+    assert errors.startswith("nmt: ")
+    assert errors.count("\n") == 1
+    assert all(word in errors for word in words), errors
+
+
+@pytest.mark.parametrize("arguments", [[], ["config"]])
+def test_without_a_command_there_is_help(arguments: list[str]) -> None:
+    run = nmt(*arguments)
+    text = run.stdout + run.stderr
+    assert text.startswith("Usage: nmt")
+    assert "nmt: " not in text
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for body in ("write_text", "Path.mkdir"):
+        call = f"{body}(Path({str(tmp_path / 'file' / 'x')!r}){', str()' if body == 'write_text' else ''})"
+        run = run_with(f"from pathlib import Path; from nmt.files import write_text; {call}")
+        assert (run.returncode, run.stdout) == (2, "")
+        assert run.stderr.startswith(f"nmt: {tmp_path / 'file' / 'x'}: ")
+        assert run.stderr.count("\n") == 1
+
+
+def test_our_warnings_are_one_line_and_those_of_libraries_are_as_ever() -> None:
+    run = run_with(
+        "import warnings, nmt.files; warnings.warn_explicit('so it is', UserWarning, nmt.files.__file__, 1); "
+        "warnings.warn_explicit('so what', UserWarning, 'other.py', 7)"
+    )
+    first, *rest = run.stderr.splitlines()
+    assert run.returncode == 0
+    assert first == "nmt: warning: so it is"
+    assert rest[0] == "other.py:7: UserWarning: so what"
 
 
 def test_the_users_mistake_is_one_line_and_exit_2() -> None:

@@ -23,7 +23,8 @@ from nmt.cli import streams
 from nmt.cli.app import app
 from nmt.config.load import dump_config
 from nmt.config.schema import Config
-from nmt.data.corpus import read_lines
+from nmt.data.corpus import read_lines, read_parallel
+from nmt.experiment.evaluate import evaluate_run
 from nmt.experiment.train import start_training
 
 Make = Callable[..., Config]
@@ -102,8 +103,9 @@ def test_the_commands_in_turn(yaml_file: Path, corpus: Any) -> None:
     assert translated.split("\n")[:-1] == read_lines(Path("runs/tiny/test.hyp"))
     scores = json.loads(done("evaluate", "--source", source, "--reference", reference, "--json"))
     stored = json.loads(Path("runs/tiny/test.scores.json").read_text())
-    assert scores["BLEU"]["value"] == pytest.approx(stored["bleu"]["value"])
-    assert scores["chrF2"]["value"] == pytest.approx(stored["chrf2"]["value"])
+    for name in ("bleu", "chrf"):
+        assert scores[name]["value"] == pytest.approx(stored[name]["value"])
+        assert scores[name].keys() == stored[name].keys()
     links = done("align", "--source", source, "--target", reference)
     assert links == Path("runs/tiny/test.ref.links").read_text() == Path("alignments/links.txt").read_text()
     gold = corpus.folder / "test.links"
@@ -131,7 +133,7 @@ def test_a_run_that_is_there_is_refused_overwritten_or_gone_on_with(yaml_file: P
     assert RunFolder(Path("runs/tiny")).meta()["step"] == 5
     done(*command, "--overwrite")
     assert RunFolder(Path("runs/tiny")).meta()["step"] == 2
-    done("train", "--resume", "--run", "runs/tiny")
+    assert "has finished" in mistake("train", "--resume", "--run", "runs/tiny")
     assert RunFolder(Path("runs/tiny")).meta()["step"] == 2
 
 
@@ -162,7 +164,6 @@ def test_a_folder_of_other_files_is_not_trained_into(yaml_file: Path) -> None:
         (("data.train.source=.",), ("is a folder",)),
         (("model.attention={type: luong, score: dot}", "model.decoder.hidden=18"), ("16", "18", "dot")),
         (("model.encoder.hidden=15",), ("15", "even")),
-        (("tokenizer.vocabulary_size=9",), ("tokenizer.vocabulary_size", "too small")),
     ],
 )
 def test_settings_that_cannot_be_are_one_line(
@@ -170,6 +171,13 @@ def test_settings_that_cannot_be_are_one_line(
 ) -> None:
     message = mistake("train", "--config", yaml_file, *(part for change in changes for part in ("--set", change)))
     assert all(word in message for word in words), message
+    assert not Path("runs").exists()
+
+
+def test_a_vocabulary_that_cannot_be_is_one_line(yaml_file: Path) -> None:
+    code, output, errors = nmt("train", "--config", yaml_file, "--set", "tokenizer.vocabulary_size=9")
+    assert (code, output) == (2, "")
+    assert errors.splitlines()[-1].startswith("nmt: tokenizer.vocabulary_size: 9 is too small")
     assert not Path("runs").exists()
 
 
@@ -290,10 +298,13 @@ def test_search_settings_can_be_given(run: Path, opened: Any, corpus: Any) -> No
     short = done("translate", "--run", run, "--input", source, "--beam", "9", "--length-penalty", "0").split("\n")[:-1]
     expected = opened.translator(beam=9, length_penalty=0.0).translate(corpus.lines("test.en"))
     assert short == [one.texts[0] for one in expected]
-    for wrong in (("--beam", "0"), ("--length-penalty", "-1"), ("--batch-size", "0"), ("--beam", "two")):
-        code, output, errors = nmt("translate", "--run", run, *wrong, stdin="a\n")
-        assert (code, output) == (2, "")
-        assert wrong[0] in errors
+    for option, *values in (
+        ("--beam", "0", "two"),
+        ("--length-penalty", "-1", "inf", "-inf", "nan"),
+        ("--batch-size", "0"),
+    ):
+        for value in values:
+            assert option in mistake("translate", "--run", run, option, value, stdin="a\n")
 
 
 def test_the_newest_finished_run_is_the_default_and_is_named(runs: Path) -> None:
@@ -325,9 +336,10 @@ def test_no_run_at_all_is_one_line(corpus: Any) -> None:
 def test_text_that_cannot_be_read_or_written(run: Path) -> None:
     assert "nowhere.txt: no such file" in mistake("translate", "--run", run, "--input", "nowhere.txt")
     assert "is a folder" in mistake("translate", "--run", run, "--input", ".")
-    message = mistake("translate", "--run", run, stdin=b"good\nGr\xfc\xdfe\n")
-    assert "stdin" in message
-    assert "not UTF-8" in message
+    code, output, errors = nmt("translate", "--run", run, stdin=b"good\nGr\xfc\xdfe\nlater\n")
+    assert (code, output.count("\n")) == (2, 1)  # what came before it has been answered
+    assert errors.startswith("nmt: stdin:2: not UTF-8")
+    assert errors.count("\n") == 1
     Path("file").touch()
     assert "file/out" in mistake("translate", "--run", run, "--output", "file/out", stdin="a\n")
 
@@ -348,10 +360,26 @@ def test_text_that_cannot_be_read_or_written(run: Path) -> None:
 def test_stdin_has_the_same_lines_as_a_file(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("in.txt").write_bytes(content)
     expected = read_lines(Path("in.txt"))
-    for read in (streams.input_lines, streams.lines_as_they_come):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        assert list(read(None)) == expected
-        assert list(read(Path("in.txt"))) == expected
+    for size in (1, 2, 100):
+        monkeypatch.setattr(streams, "_BLOCK", size)
+        for read in (
+            streams.input_lines,
+            lambda path: [line for lines in streams.lines_as_they_come(path) for line in lines],
+        ):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+            assert read(None) == expected
+            assert read(Path("in.txt")) == expected
+
+
+def test_a_terminal_that_is_read_to_its_end_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for asked, said in ((True, "reading from the terminal; end with Ctrl-D\n"), (False, "")):
+        stdin = io.TextIOWrapper(io.BytesIO(b"a\n"))
+        monkeypatch.setattr(stdin, "isatty", lambda asked=asked: asked)
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert streams.input_lines(None) == ["a"]
+        assert capsys.readouterr().err == said
 
 
 def test_a_translation_that_fails_leaves_the_old_output(run: Path) -> None:
@@ -380,14 +408,20 @@ def test_evaluate_prints_scores_with_signatures_and_intervals(run: Path, corpus:
     stored = json.loads((run / "test.scores.json").read_text())
     assert f"BLEU = {stored['bleu']['value']:.1f}" in output
     scores = json.loads(done(*command, "--json", "--by-length"))
-    assert scores.keys() == {"BLEU", "chrF2", "TER", "by_length", "sentences"}
+    assert scores.keys() == {"bleu", "chrf", "ter", "by_length", "sentences"}
     assert scores["sentences"] == sum(bucket["sentences"] for bucket in scores["by_length"]) == 8
-    assert scores["BLEU"]["value"] == pytest.approx(stored["bleu"]["value"])
-    assert scores["BLEU"]["signature"] == stored["bleu"]["signature"]
+    assert scores["bleu"]["value"] == pytest.approx(stored["bleu"]["value"])
+    assert scores["bleu"]["signature"] == stored["bleu"]["signature"]
     assert "by_length" not in json.loads(done(*command, "--json"))
     table = done(*command, "--by-length").split("\n")
     assert table[3].split() == ["source", "words", "sentences", "BLEU"]
     assert len(table) == 4 + len(scores["by_length"]) + 1
+
+
+def test_scores_by_length_are_computed_where_they_are_asked_for(opened: Any, corpus: Any) -> None:
+    text = read_parallel(corpus.folder / "test.en", corpus.folder / "test.de")
+    assert evaluate_run(opened, text).buckets == ()
+    assert evaluate_run(opened, text, by_length=True).buckets
 
 
 def test_evaluate_refuses_texts_that_do_not_fit(run: Path, corpus: Any) -> None:
@@ -439,6 +473,8 @@ def test_align_against_gold_links_prints_the_error_rate(run: Path, corpus: Any) 
     assert output.startswith(f"AER {100 * stored:.1f} %")
     assert output.count("\n") == 1
     assert done("aer", "--hypothesis", "alignments/links.txt", "--gold", gold) == output
+    rates = json.loads(done("align", "--run", run, *files, "--gold", gold, "--json"))
+    assert rates == json.loads(done("aer", "--hypothesis", "alignments/links.txt", "--gold", gold, "--json"))
     raised = re.sub(r"(\d+)-(\d+)", lambda link: f"{int(link[1]) + 1}-{int(link[2]) + 1}", gold.read_text())
     Path("from1.links").write_text(raised)
     assert done("align", "--run", run, *files, "--gold", "from1.links", "--gold-base", "1") == output
@@ -453,6 +489,28 @@ def test_align_draws_each_sentence(run: Path, form: str) -> None:
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     for number in (1, 3):
         assert Path(f"alignments/000{number}.{form}").read_bytes().startswith(starts[form])
+
+
+def test_pictures_of_an_earlier_text_do_not_stay(run: Path) -> None:
+    Path("there").mkdir()
+    for name in ("0007.png", "mine.png", "00001.png"):  # in a folder that is not ours, even the first is not
+        Path("there", name).touch()
+    command = ("align", "--run", run, "--output", "there")
+    done(*command, "--plot", stdin="Anna buys bread .\nthe cat sees a house .\n")
+    assert Path("there/0007.png").exists()
+    code, _, errors = nmt(*command, "--plot", "--format", "svg", stdin="Anna buys bread .\n")
+    assert (code, errors) == (0, "1 sentence aligned in there\n")
+    written = {"alignments.jsonl", "links.txt", "target.txt"}
+    assert set(os.listdir("there")) == written | {"0001.svg", "mine.png", "00001.png"}
+    done(*command, stdin="Anna buys bread .\n")
+    assert set(os.listdir("there")) == written | {"mine.png", "00001.png"}
+
+
+def test_align_where_nothing_can_be_written_is_one_line(run: Path) -> None:
+    Path("file").touch()
+    for folder in ("file", "file/below"):
+        message = mistake("align", "--run", run, "--output", folder, stdin="Anna buys bread .\n")
+        assert message.startswith(f"nmt: {folder}/target.txt: cannot be written (")
 
 
 @pytest.mark.parametrize("unit", ["word", "character", "piece"])
@@ -475,6 +533,7 @@ def test_what_align_refuses(run: Path, blind: Path, corpus: Any) -> None:
     command = ("align", "--run", run, "--source", source)
     message = mistake(*command, "--gold", gold)
     assert "--target" in message
+    assert "--gold" in mistake(*command, "--json")
     assert all(word in mistake(*command, "--unit", "letter") for word in ("letter", "word", "character", "piece"))
     assert all(word in mistake(*command, "--format", "gif") for word in ("gif", "png", "svg", "pdf"))
     assert "head 1" in mistake(*command, "--head", "1")
@@ -517,15 +576,19 @@ def test_a_mistake_deep_inside_is_one_line_for_a_real_process(run: Path) -> None
 
 @pytest.mark.slow
 def test_lines_are_answered_while_others_are_still_to_come(run: Path) -> None:
-    command = [sys.executable, "-m", "nmt", "translate", "--run", str(run), "--batch-size", "1"]
+    command = [sys.executable, "-m", "nmt", "translate", "--run", str(run)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
-        process.stdin.write("Anna buys bread .\n" * 8)  # as many as are read ahead
-        process.stdin.flush()
-        first = process.stdout.readline()
+        answers = []
+        for _ in range(3):
+            process.stdin.write("Anna buys bread .\n")
+            process.stdin.flush()
+            answers.append(process.stdout.readline())
+        first = answers[0]
         assert first.endswith("\n")
-        process.stdin.write("Anna buys bread .\n")
+        assert answers == [first] * 3
+        process.stdin.write("Anna buys bread .\n" * 9 + "Anna buys bread .")
         process.stdin.close()
-        assert process.stdout.read() == first * 8
+        assert process.stdout.read() == first * 10
         assert process.stderr.read() == ""
     assert process.returncode == 0

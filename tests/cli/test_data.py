@@ -91,4 +91,15 @@ def test_demo_where_nothing_can_be_written_is_the_users_mistake(tmp_path: Path) 
     code, printed, errors = run("demo", "--output", str(tmp_path / "file" / "demo"))
     assert (code, printed) == (2, "")
     assert errors.splitlines()[-1].startswith(f"nmt: {tmp_path / 'file'}")
-    assert errors.endswith("cannot be written: Not a directory\n")
+    assert errors.endswith("cannot be read: Not a directory\n")
+
+
+@pytest.mark.slow
+def test_demo_leaves_a_file_of_the_users_alone(tmp_path: Path) -> None:
+    mine = tmp_path / "valid.en"
+    mine.write_text("mine\n")
+    code, printed, errors = run("demo", "--output", str(tmp_path))
+    assert (code, printed) == (2, "")
+    assert f"nmt: {mine}: is there with other content" in errors.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["valid.en"]
+    assert mine.read_text() == "mine\n"

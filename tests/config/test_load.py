@@ -428,7 +428,8 @@ def test_a_stored_config_loads_without_looking_for_its_paths(tmp_path: Path) -> 
         ("bahdanau.yaml", "bahdanau.yaml: not found (did you mean configs/bahdanau.yaml?)"),
         ("luong", "luong: not found (did you mean configs/luong.yaml?)"),
         ("configs/bahdanu.yaml", "configs/bahdanu.yaml: not found (did you mean configs/bahdanau.yaml?)"),
-        ("zzzzzz", "zzzzzz: not found; configs/ has: bahdanau.yaml, luong.yaml"),
+        ("zzzzzz", "zzzzzz: not found; configs/ has: bahdanau.yaml, luong.yaml, none.yaml"),
+        ("nothere.yaml", "nothere.yaml: not found; configs/ has: bahdanau.yaml, luong.yaml, none.yaml"),
         ("configs", "configs: cannot be read: Is a directory"),
     ],
 )
@@ -437,7 +438,7 @@ def test_a_file_that_is_not_there_suggests_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "configs").mkdir()
-    for name in ("bahdanau.yaml", "luong.yaml"):
+    for name in ("bahdanau.yaml", "luong.yaml", "none.yaml"):
         shutil.copy(ROOT / "configs" / name, tmp_path / "configs")
     with pytest.raises(ConfigError) as caught:
         load_config(Path(asked))

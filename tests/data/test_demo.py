@@ -298,6 +298,8 @@ def test_plural_declension() -> None:
 
 def test_generating_again_gives_the_committed_bytes(tmp_path: Path) -> None:
     summary = write_demo_corpus(tmp_path / "demo")
+    (tmp_path / "demo" / "test.en").unlink()
+    assert write_demo_corpus(tmp_path / "demo") == summary  # what is there is no obstacle, what is not is written
     written = {path.relative_to(tmp_path / "demo"): path.read_bytes() for path in (tmp_path / "demo").rglob("*.*")}
     committed = {path.relative_to(DEMO): path.read_bytes() for path in DEMO.rglob("*.*") if path.name != "README.md"}
     assert written.keys() == committed.keys()

@@ -164,6 +164,13 @@ def test_a_score_for_people() -> None:
     assert Score("TER", 50.0, False, "s").text() == "TER = 50.0"
 
 
+def test_a_score_for_json_files() -> None:
+    scores = [score(HYPOTHESES, REFERENCES) for score in (bleu, chrf, ter)]
+    assert [score.key for score in scores] == ["bleu", "chrf", "ter"]
+    score = Score("BLEU", 34.46, True, "s", 1.24)
+    assert score.as_dict() == {"value": 34.46, "interval": 1.24, "signature": "s"}
+
+
 def test_words_are_counted_as_str_split_does() -> None:
     assert word_lengths(["", " a  b\t", "x"]) == [0, 2, 1]
 
