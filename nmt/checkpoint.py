@@ -14,7 +14,7 @@ or the new one, never half.
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,15 +74,15 @@ class RunFolder:
         entries = {name: value for name, value in (known | changes).items() if value is not None}
         write_text(self.meta_file, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
 
-    def config(self) -> Config:
-        """The stored config."""
+    def config(self, changes: Sequence[str] = ()) -> Config:
+        """The stored config, with changes to it (`a.b=c`)."""
         try:
             text = self.config_file.read_text(encoding="utf-8")
         except FileNotFoundError:
             raise CheckpointError(f"{self.config_file}: is missing, the run folder is not whole") from None
         except (OSError, UnicodeDecodeError) as error:
             raise CheckpointError(f"{self.config_file}: cannot be read, it may be damaged ({error})") from None
-        return parse_config(parse_yaml(text, str(self.config_file)), str(self.config_file))
+        return parse_config(parse_yaml(text, str(self.config_file)), str(self.config_file), changes)
 
     def write_config(self, config: Config) -> None:
         """Store the resolved config."""
@@ -109,7 +109,10 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str
     """Tensors and plain values in one file, so that they cannot belong to different moments."""
     ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with replacing(path) as temporary:
-        save_file(ready, temporary, metadata={"values": json.dumps(values)})
+        try:
+            save_file(ready, temporary, metadata={"values": json.dumps(values)})
+        except SafetensorError as error:  # its word for a full disk
+            raise CheckpointError(f"{path}: cannot be written ({error}); make room, then --resume") from None
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -1,7 +1,8 @@
 """The errors that are for people.
 
 Each carries one message in one line: what was given, what is allowed, what to do next. The command line prints it and
-ends with exit code 2. Anything else that is raised is a fault of the toolkit and keeps its traceback.
+ends with exit code 2; so it does with a file that cannot be written. Anything else is a fault of the toolkit and keeps
+its traceback.
 """
 
 

@@ -10,8 +10,8 @@ run=runs/bahdanau
 
 sentences=$(printf '%s\n' \
   "The old teacher opens the window." \
-  "Today the boy does not drink any milk because he is tired." \
-  "Maria says that the girl has bought a new coffee cup.")
+  "Today the boy drinks no milk because he is tired." \
+  "Yesterday the doctor wrote a long letter, but he forgot the key.")
 echo
 echo "Three sentences, translated:"
 paste -d '\n' <(printf '%s\n' "$sentences") <("$nmt" translate --run "$run" <<< "$sentences") | sed 'n; s/^/  → /'

@@ -52,10 +52,11 @@ def align(
     from nmt.experiment.texts import read_gold
 
     _check(unit, form, gold, target, json_output)
+    unit = unit or ("word" if gold is not None else None)  # gold links stand between words, whatever the run draws
     sources = input_lines(source)
     targets = _references(target, sources, source)
     links = None
-    if gold is not None and targets is not None:
+    if gold is not None and targets is not None and unit is not None:
         links = read_gold(gold, gold_base, sources, targets, source_name=source or "stdin", unit=unit)
     opened = open_run(run, device)
     if run is None:

@@ -34,13 +34,11 @@ def train(
         raise ConfigError(
             "nmt train needs --config FILE, such as --config configs/bahdanau.yaml (or --resume --run DIR)"
         )
-    if config is None and changes:
-        raise ConfigError("--set changes a config: give that too, with --config FILE")
     loaded = load_config(config, changes or []) if config is not None else None
     folder = run if run is not None else RUNS / loaded.name if loaded is not None else None
     assert folder is not None
     if resume:
-        trained = resume_training(loaded, folder, device=device)
+        trained = resume_training(loaded, folder, changes=changes or [], device=device)
     else:
         assert loaded is not None
         trained = start_training(loaded, folder, overwrite=overwrite, device=device)

@@ -10,7 +10,7 @@ from nmt.alignment.plot import plot_alignment
 from nmt.data.corpus import ParallelText, overlap
 from nmt.decoding.translate import Translation
 from nmt.evaluation.aer import score_alignments
-from nmt.evaluation.bleu import Score, bleu, chrf, tokenizer_for
+from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
 from nmt.experiment.align import align_given, align_translations
 from nmt.experiment.run import Run
 from nmt.experiment.texts import Texts
@@ -32,7 +32,7 @@ def final_scores(run: Run, texts: Texts, say: Callable[[str], None]) -> dict[str
         chrf(hypotheses, test.target, interval=True),
     ):
         say(f"test {score.text()}  {score.signature}")
-        scores[score.name.lower()] = _as_dict(score)
+        scores[score.key] = score.as_dict()
     if run.has_weights:
         scores |= _alignments(run, texts, test, translations, say)
     else:
@@ -47,10 +47,6 @@ def _seen(train: ParallelText, test: ParallelText, say: Callable[[str], None]) -
     scores = "; scores on them measure memory, not translation" if count else ""
     say(f"{warning}{count:,} of {len(test):,} test sources also stand in training{scores}")
     return count
-
-
-def _as_dict(score: Score) -> dict[str, object]:
-    return {"value": score.value, "interval": score.interval, "signature": score.signature}
 
 
 def _alignments(
@@ -73,9 +69,6 @@ def _alignments(
     if examples:
         say(f"{len(examples)} alignments drawn in {folder.alignments}")
     if texts.gold is None:
-        return {}
-    if run.config.alignment.unit != "word":
-        say(f"gold links stand between words, alignment.unit is {run.config.alignment.unit}: no alignment error rate")
         return {}
     found = score_alignments([alignment.links for alignment in of_references], texts.gold)
     diagonal = score_alignments(

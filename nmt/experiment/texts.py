@@ -60,11 +60,13 @@ def read_texts(config: Config) -> Texts:
         read |= zip(missing, taken, strict=True)
         notes.append(f"held out of the training text: {data.hold_out:,} pairs each for {' and '.join(missing)}")
     test = read.get("test")
-    gold = None
+    gold, unit = None, config.alignment.unit
     if data.test is not None and data.test.alignment is not None:
-        named = read["test"]
-        unit, files = config.alignment.unit, data.test
-        gold = read_gold(data.test.alignment, 0, named.source, named.target, source_name=files.source, unit=unit)
+        if unit == "piece":
+            notes.append("gold links stand between words, alignment.unit is piece: no alignment error rate")
+        else:
+            files, named = data.test, read["test"]
+            gold = read_gold(data.test.alignment, 0, named.source, named.target, source_name=files.source, unit=unit)
     return Texts(train, read["valid"], test, gold, missing, tuple(notes))
 
 
@@ -102,20 +104,17 @@ def write_held_out(texts: Texts, folder: Path, config: Config) -> None:
 
 
 def read_gold(
-    path: Path,
-    base: int,
-    sources: Sequence[str],
-    targets: Sequence[str],
-    *,
-    source_name: object,
-    unit: str | None = None,
+    path: Path, base: int, sources: Sequence[str], targets: Sequence[str], *, source_name: object, unit: str
 ) -> list[Links]:
-    """Gold links of a text. Raises DataError where they do not fit it: too few lines, or words that are not there."""
+    """Gold links of a text, between its words or, where `unit` is character, its visible characters.
+
+    Raises DataError where they do not fit the text: too few lines, or words that are not there.
+    """
     gold = read_links(path, base=base)
     require_equal(gold, path, sources, source_name)
-    if unit in (None, "word"):
-        for number, (links, source, target) in enumerate(zip(gold, sources, targets, strict=True), start=1):
-            check_range(links.possible, len(source.split()), len(target.split()), f"{path}:{number}")
+    for number, (links, source, target) in enumerate(zip(gold, sources, targets, strict=True), start=1):
+        words, others = (side.split() if unit == "word" else "".join(side.split()) for side in (source, target))
+        check_range(links.possible, len(words), len(others), f"{path}:{number}")
     return gold
 
 

@@ -78,15 +78,17 @@ def start_training(config: Config, path: Path, *, overwrite: bool = False, devic
     return _Training(config, folder, texts, (source, target), examples, chosen).run(notes, resume=False)
 
 
-def resume_training(config: Config | None, path: Path, *, device: str = "auto") -> Trained:
+def resume_training(config: Config | None, path: Path, *, changes: Sequence[str] = (), device: str = "auto") -> Trained:
     """Go on with a run exactly where it stopped; `config` may differ from the stored one in its limits.
 
-    Raises CheckpointError where there is nothing to go on with, or where the configs differ in more.
+    Without `config`, the stored one is taken, with `changes` (`a.b=c`) to it. Raises CheckpointError where there is nothing to go on with, or where the configs differ in more.
     """
     chosen = choose_device(device)
     folder = RunFolder(path)
     meta = folder.meta()
     stored = folder.config()
+    if config is None and changes:
+        config = folder.config(changes)
     if config is not None:
         changed = [key for key in differences(stored, config) if key not in LIMITS]
         if changed:
@@ -96,8 +98,8 @@ def resume_training(config: Config | None, path: Path, *, device: str = "auto") 
             )
     if meta.get("finished") and (config is None or config == stored):
         raise CheckpointError(
-            f"{path}: this run has finished ({meta.get('ended')}); to train on, raise a limit, for example --config "
-            f"FILE --set training.max_steps=N"
+            f"{path}: this run has finished ({meta.get('ended')}); to train on, raise a limit, for example --set "
+            f"training.max_steps=N"
         )
     config = config or stored
     source, target = folder.tokenizers(config.tokenizer.type, config.tokenizer.shared)
@@ -196,7 +198,7 @@ class _Training:
         left_out = len(self.texts.train) - len(self.examples)
         log.line(
             f"{len(self.examples):,} training pairs ({left_out:,} left out, longer than {config.data.max_length} "
-            f"pieces), {len(batches.epoch(0)):,} batches, {batches.padding_share():.1%} padding"
+            f"pieces), {len(batches.epoch(0)):,} batches, {100 * batches.padding_share():.1f} % padding"
         )
         validate = self._validator(log)
         with stop_on_interrupt(log.line) as interrupted, log.progress():

@@ -180,7 +180,7 @@ def test_translations_are_those_of_the_run_line_for_line(trained: Trained, opene
 
 def test_scores_are_those_of_the_files(trained: Trained, corpus: Any) -> None:
     scores = json.loads(trained.folder.scores_file.read_text())
-    assert scores.keys() == {"sentences", "in_training", "bleu", "chrf2", "aer", "aer_diagonal"}
+    assert scores.keys() == {"sentences", "in_training", "bleu", "chrf", "aer", "aer_diagonal"}
     assert (scores["sentences"], scores["in_training"]) == (8, 0)
     hypotheses = read_lines(trained.folder.path / "test.hyp")
     expected = bleu(hypotheses, corpus.lines("test.de"), tokenize=tokenizer_for("de"))
@@ -614,6 +614,15 @@ def test_a_run_that_goes_on_is_not_finished_until_it_is_tested(
     assert not (path / "test.scores.json").exists()
     with pytest.raises(CheckpointError, match="no finished run"):
         newest_run(tmp_path / "runs")
+
+
+def test_a_limit_can_be_raised_without_the_yaml(tiny_config: Make, tmp_path: Path) -> None:
+    start(tiny_config("training.max_steps=2"), tmp_path / "run")
+    raised = resume_training(None, tmp_path / "run", changes=["training.max_steps=5"], device="cpu")
+    assert raised.folder.meta()["step"] == 5
+    assert raised.folder.config().training.max_steps == 5
+    with pytest.raises(CheckpointError, match=r"training\.learning_rate"):
+        resume_training(None, tmp_path / "run", changes=["training.learning_rate=0.5"], device="cpu")
 
 
 def more_steps(trained: Trained, steps: int) -> Any:
