@@ -81,7 +81,8 @@ def start_training(config: Config, path: Path, *, overwrite: bool = False, devic
 def resume_training(config: Config | None, path: Path, *, changes: Sequence[str] = (), device: str = "auto") -> Trained:
     """Go on with a run exactly where it stopped; `config` may differ from the stored one in its limits.
 
-    Without `config`, the stored one is taken, with `changes` (`a.b=c`) to it. Raises CheckpointError where there is nothing to go on with, or where the configs differ in more.
+    Without `config`, the stored one is taken, with `changes` (`a.b=c`) to it. Raises CheckpointError where there is
+    nothing to go on with, or where the configs differ in more.
     """
     chosen = choose_device(device)
     folder = RunFolder(path)
