@@ -59,7 +59,7 @@ def parse_links(line: str, *, base: int = 0, where: str = "") -> Links:
         if min(link) < 0:
             raise DataError(
                 f"{_opening(where)}{token!r} lies before word {base}, where counting starts; allowed are i-j and ipj "
-                f"from {base} on; if the file counts from 0, read it with base 0"
+                f"from {base} on; if the file counts from 0, read it with base 0 (--gold-base 0)"
             )
         (sure if match[2] == "-" else possible).add(link)
     return Links(frozenset(sure), frozenset(possible))

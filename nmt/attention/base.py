@@ -64,11 +64,13 @@ class Attended:
 class Attention(nn.Module, ABC):
     """A mechanism: `remember` a sentence once, then answer queries from that memory.
 
-    `context_width` is D; `has_weights` is False for a mechanism that looks nowhere in particular (H is 0).
+    `context_width` is D; `has_weights` is False for a mechanism that looks nowhere in particular (H is 0). `last_map`
+    is True where the H maps follow one another, as hops do, so that the last one, not their mean, tells what was read.
     """
 
     context_width: int
     has_weights: ClassVar[bool] = True
+    last_map: ClassVar[bool] = False
 
     @abstractmethod
     def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:

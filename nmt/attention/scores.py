@@ -7,6 +7,7 @@
     concat      v · tanh(W [q; k])      Luong et al. 2015
     additive    v · tanh(W q + U k)     Bahdanau, Cho, Bengio 2015, arXiv 1409.0473
     location    row s of W, times q     Luong et al. 2015
+    cosine      β cos(q, k)             Graves, Wayne, Danihelka 2014, arXiv 1410.5401; β = softplus(w · q + b)
 
 Shapes: query [B, T, Q], states [B, S, D], projected keys [B, S, K], scores [B, T, S]. Key projections have no bias:
 softmax would ignore it.
@@ -52,6 +53,24 @@ class ScaledDotScore(Score):
 
     def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
         return torch.bmm(query_BTQ * self.scale, keys_BSK.transpose(1, 2))
+
+
+def cosine_scores(query_BTQ: Tensor, keys_BSK: Tensor, strength_BT1: Tensor) -> Tensor:
+    """β cos(q, k), [B, T, S]; 0 where a query or a key is zero."""
+    normalize = nn.functional.normalize
+    return strength_BT1 * torch.bmm(normalize(query_BTQ, dim=2), normalize(keys_BSK.to(query_BTQ.dtype), dim=2).mT)
+
+
+class CosineScore(Score):
+    """β cos(q, k), with key strength β = softplus(w · q + b). Raises ConfigError where widths differ."""
+
+    def __init__(self, *, query_width: int, key_width: int) -> None:
+        super().__init__()
+        _require_equal_widths("cosine", query_width, key_width)
+        self.strength = nn.Linear(query_width, 1)
+
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+        return cosine_scores(query_BTQ, keys_BSK, nn.functional.softplus(self.strength(query_BTQ)))
 
 
 class GeneralScore(Score):
@@ -135,6 +154,7 @@ SCORES: dict[str, Callable[[int, int, int, int], Score]] = {
     "general": lambda query, key, hidden, positions: GeneralScore(query_width=query, key_width=key),
     "concat": lambda query, key, hidden, positions: ConcatScore(query_width=query, key_width=key, hidden=hidden),
     "additive": lambda query, key, hidden, positions: AdditiveScore(query_width=query, key_width=key, hidden=hidden),
+    "cosine": lambda query, key, hidden, positions: CosineScore(query_width=query, key_width=key),
     "location": lambda query, key, hidden, positions: LocationScore(query_width=query, max_source_positions=positions),
 }
 """From a name to what builds the score: query width, key width, hidden width, largest number of positions."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt.cli.options import DeviceOption, JsonOption, RunOption
+from nmt.cli.runs import chosen_run
 from nmt.cli.streams import input_lines, tell
 from nmt.errors import ConfigError
 
@@ -33,7 +34,9 @@ def align(
     unit: Annotated[
         str | None, typer.Option("--unit", metavar="word|character|piece", help="What is aligned; default: the run's.")
     ] = None,
-    head: Annotated[int | None, typer.Option("--head", min=0, help="One head, from 0; default: their mean.")] = None,
+    head: Annotated[
+        int | None, typer.Option("--head", min=0, help="One head or hop, from 0; default: heads' mean, last hop.")
+    ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw each sentence's matrix.")] = False,
     form: Annotated[str, typer.Option("--format", metavar="|".join(_FORMATS), help="Of the pictures.")] = "png",
     folder: Annotated[
@@ -48,7 +51,6 @@ def align(
     and with --plot DIR/0001.png and so on. Prints the links, or with --gold the alignment error rate (--json: as JSON).
     """
     from nmt.experiment.align import align_text
-    from nmt.experiment.run import open_run
     from nmt.experiment.texts import read_gold
 
     _check(unit, form, gold, target, json_output)
@@ -58,9 +60,7 @@ def align(
     links = None
     if gold is not None and targets is not None and unit is not None:
         links = read_gold(gold, gold_base, sources, targets, source_name=source or "stdin", unit=unit)
-    opened = open_run(run, device)
-    if run is None:
-        tell(f"run {opened.folder.path}")
+    opened = chosen_run(run, device)
     alignments, written = align_text(opened, sources, targets, unit=unit, head=head)
     _remove_pictures(folder)
     _write(alignments, written, folder)

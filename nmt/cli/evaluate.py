@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt.cli.options import DeviceOption, JsonOption, RunOption
-from nmt.cli.streams import tell
+from nmt.cli.runs import chosen_run
 
 if TYPE_CHECKING:
     from nmt.evaluation.bleu import LengthBucket
@@ -25,12 +25,9 @@ def evaluate(
     """Translate a text and score it by BLEU, chrF and TER, with sacreBLEU's signatures and 95 % intervals."""
     from nmt.data.corpus import read_parallel
     from nmt.experiment.evaluate import evaluate_run
-    from nmt.experiment.run import open_run
 
     text = read_parallel(source, reference)
-    opened = open_run(run, device)
-    if run is None:
-        tell(f"run {opened.folder.path}")
+    opened = chosen_run(run, device)
     evaluation = evaluate_run(opened, text, by_length=by_length)
     if json_output:
         result: dict[str, object] = {score.key: score.as_dict() for score in evaluation.scores}

@@ -30,10 +30,10 @@ def train(
 
     if resume and overwrite:
         raise ConfigError("--resume goes on with a run and --overwrite replaces it: give one of them")
-    if config is None and not (resume and run):
-        raise ConfigError(
-            "nmt train needs --config FILE, such as --config configs/bahdanau.yaml (or --resume --run DIR)"
-        )
+    if config is None and resume and run is None:
+        raise ConfigError("--resume needs --run DIR, the run to go on with (or --config FILE, whose name says which)")
+    if config is None and not resume:
+        raise ConfigError("nmt train needs --config FILE, such as --config configs/bahdanau.yaml")
     loaded = load_config(config, changes or []) if config is not None else None
     folder = run if run is not None else RUNS / loaded.name if loaded is not None else None
     assert folder is not None

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from nmt.cli.options import DeviceOption, RunOption
-from nmt.cli.streams import lines_as_they_come, output, tell
+from nmt.cli.runs import chosen_run
+from nmt.cli.streams import lines_as_they_come, output
 from nmt.errors import ConfigError
 
 
@@ -32,13 +33,10 @@ def translate(
 
     Stdin may be a pipe that waits for answers: what has arrived is translated at once.
     """
-    from nmt.experiment.run import open_run
 
     if length_penalty is not None and not math.isfinite(length_penalty):
         raise ConfigError(f"--length-penalty {length_penalty}: is not a number of 0 or more; give one such as 1.0")
-    opened = open_run(run, device)
-    if run is None:
-        tell(f"run {opened.folder.path}")
+    opened = chosen_run(run, device)
     translator = opened.translator(beam=beam, length_penalty=length_penalty, batch_size=batch_size)
     with output(target) as write:
         for lines in lines_as_they_come(source):

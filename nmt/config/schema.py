@@ -3,25 +3,15 @@
 A section is one frozen class; the text beneath a field is what `nmt config schema` shows in an editor.
 """
 
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-ScoreName = Literal["dot", "scaled_dot", "general", "concat", "additive", "location"]
-NormalizerName = Literal["softmax"]
+from nmt.config.attention import EQUAL_WIDTHS, AttentionSection, BahdanauAttention, LuongAttention, MultiHeadAttention
+from nmt.config.section import FilePath, Positive, Rate, Section
+
 MetricName = Literal["bleu", "chrf", "loss", "perplexity", "accuracy"]
-FilePath = Annotated[Path, Field(strict=False)]
-Positive = Annotated[int, Field(ge=1)]
-Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
-
-
-class Section(BaseModel):
-    """A part of the configuration: frozen, with no unknown keys and no silent conversions ('3' is not 3)."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+"""The scores of a validation."""
 
 
 class ParallelFiles(Section):
@@ -99,44 +89,6 @@ class GruEncoderSection(Section):
         return self
 
 
-class NoAttention(Section):
-    """The plain encoder-decoder (Cho et al. 2014): the sentence's summary at every step."""
-
-    type: Literal["none"]
-    """The kind of attention."""
-
-
-class BahdanauAttention(Section):
-    """Additive attention before the recurrent step (Bahdanau, Cho, Bengio, arXiv 1409.0473)."""
-
-    type: Literal["bahdanau"]
-    """The kind of attention."""
-    hidden: Positive | None = None
-    """Width of the score's hidden layer; default: the decoder's width."""
-    normalizer: NormalizerName = "softmax"
-    """What turns scores into weights."""
-
-
-class LuongAttention(Section):
-    """Global attention after the recurrent step (Luong, Pham, Manning, arXiv 1508.04025)."""
-
-    type: Literal["luong"]
-    """The kind of attention."""
-    score: ScoreName = "general"
-    """How a state and a source position are compared."""
-    input_feeding: bool = True
-    """Feed the attentional vector into the next step; false trains without a loop over the target."""
-    hidden: Positive | None = None
-    """Width of the hidden layer of the scores concat and additive; default: the decoder's width."""
-    max_source_positions: Positive = 100
-    """Rows of the score location: source pieces beyond have weight 0."""
-    normalizer: NormalizerName = "softmax"
-    """What turns scores into weights."""
-
-
-AttentionSection = Annotated[NoAttention | BahdanauAttention | LuongAttention, Field(discriminator="type")]
-
-
 class GruDecoderSection(Section):
     """A GRU whose wiring defaults to the paper of the chosen attention."""
 
@@ -170,15 +122,16 @@ class ModelSection(Section):
 
     @model_validator(mode="after")
     def _widths(self) -> "ModelSection":
-        attention = self.attention
-        same = ("dot", "scaled_dot")
-        if isinstance(attention, LuongAttention) and attention.score in same:
-            encoder, decoder = self.encoder.hidden, self.decoder.hidden
-            if encoder != decoder:
-                raise ValueError(
-                    f"attention.score {attention.score} needs states of one width, but encoder.hidden is {encoder} and "
-                    f"decoder.hidden is {decoder}: make them equal, or take score general"
-                )
+        attention, encoder, decoder = self.attention, self.encoder.hidden, self.decoder.hidden
+        score = attention.score if isinstance(attention, LuongAttention) else None
+        if (score in EQUAL_WIDTHS or attention.type == "memory") and encoder != decoder:
+            what = f"attention.score {score}" if score else "attention memory"
+            raise ValueError(
+                f"{what} needs states of one width, but encoder.hidden is {encoder} and decoder.hidden is {decoder}: "
+                f"make them equal{', or take score general' if score else ''}"
+            )
+        if isinstance(attention, MultiHeadAttention) and decoder % attention.heads:
+            raise ValueError(f"attention.heads: {attention.heads} heads do not divide decoder.hidden {decoder} evenly")
         return self
 
 

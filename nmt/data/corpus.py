@@ -64,6 +64,8 @@ def require_equal(first: Sequence[object], first_name: object, second: Sequence[
 
 def read_parallel(source: Path, target: Path) -> ParallelText:
     """Two files aligned by line. Raises DataError where one is missing, they differ in length, or hold no text."""
+    if source == target:
+        raise DataError(f"{source}: is named as source and as target; give each language's own file")
     source_lines, target_lines = read_lines(source), read_lines(target)
     require_equal(source_lines, source, target_lines, target)
     for path, lines in ((source, source_lines), (target, target_lines)):

@@ -73,7 +73,10 @@ def _align(
     for index, forced in enumerate(run.forced(examples)):
         columns = units_of(sources[index], read[index].texts, read[index].spans, unit)
         rows = units_of(targets[index], written[index].texts, written[index].spans, unit)
-        pooled = pool_units(reduce_heads(forced.weights[-1], head), columns, rows)
+        weights_HTS = forced.weights[-1]
+        # Hops follow one another: unless one is asked for, the last tells what was read.
+        chosen = len(weights_HTS) - 1 if head is None and run.model.decoder.attention.last_map else head
+        pooled = pool_units(reduce_heads(weights_HTS, chosen), columns, rows)
         matrix = AlignmentMatrix(columns.labels, rows.labels, np.asarray(pooled))
         alignments.append(SentenceAlignment(matrix, argmax_links(matrix.weights), index))
     return alignments

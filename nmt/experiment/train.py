@@ -112,7 +112,10 @@ def resume_training(config: Config | None, path: Path, *, changes: Sequence[str]
         )
     examples = training_examples(config, texts.train, source, target)
     folder.write_config(config)
-    return _Training(config, folder, texts, (source, target), examples, chosen).run([], resume=True)
+    notes = []
+    if differences(stored, config):
+        notes = ["the limits have changed: a schedule that ends with the training follows the new ones from here on"]
+    return _Training(config, folder, texts, (source, target), examples, chosen).run(notes, resume=True)
 
 
 class _Training:

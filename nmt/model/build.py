@@ -10,7 +10,8 @@ from nmt.attention import ATTENTIONS
 from nmt.attention.base import Attention
 from nmt.attention.normalizers import NORMALIZERS
 from nmt.attention.scores import SCORES
-from nmt.config.schema import BahdanauAttention, LuongAttention, ModelSection
+from nmt.config.attention import BahdanauAttention, LuongAttention, MemoryAttention, MultiHeadAttention, NtmAttention
+from nmt.config.schema import ModelSection
 from nmt.model.encoders import GruEncoder
 from nmt.model.gru_decoder import GruDecoder, Recurrence, additive_recurrence, constant_recurrence
 from nmt.model.layers import READOUTS
@@ -37,7 +38,7 @@ class Wiring:
 WIRINGS: dict[str, Wiring] = {
     "none": Wiring(attend_before=True, readout="maxout", whole_summary=True, recurrence=constant_recurrence),
     "bahdanau": Wiring(attend_before=True, readout="maxout", recurrence=additive_recurrence),
-    "luong": Wiring(attend_before=False, readout="attentional"),
+    **dict.fromkeys(("luong", "multihead", "memory", "ntm"), Wiring(attend_before=False, readout="attentional")),
 }
 """From the name in YAML (`model.attention.type`) to its paper's wiring."""
 
@@ -52,6 +53,21 @@ def build_attention(section: ModelSection) -> Attention:
     if isinstance(attention, LuongAttention):
         score = SCORES[attention.score](query, key, attention.hidden or query, attention.max_source_positions)
         return kind(score=score, key_width=key, normalizer=NORMALIZERS[attention.normalizer])
+    if isinstance(attention, MultiHeadAttention):
+        normalizer = NORMALIZERS[attention.normalizer]
+        return kind(query_width=query, key_width=key, width=query, heads=attention.heads, normalizer=normalizer)
+    if isinstance(attention, MemoryAttention):
+        return kind(
+            query_width=query,
+            key_width=key,
+            hops=attention.hops,
+            adjacent=attention.tying == "adjacent",
+            temporal=attention.temporal,
+            max_source_positions=attention.max_source_positions,
+            normalizer=NORMALIZERS[attention.normalizer],
+        )
+    if isinstance(attention, NtmAttention):
+        return kind(query_width=query, key_width=key, normalizer=NORMALIZERS[attention.normalizer])
     return kind(key_width=key)
 
 

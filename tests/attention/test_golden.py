@@ -15,14 +15,19 @@ from torch import Tensor, nn
 
 from nmt.attention.bahdanau import BahdanauAttention
 from nmt.attention.luong import LuongAttention
+from nmt.attention.memory import MemoryAttention
+from nmt.attention.multihead import MultiHeadAttention
 from nmt.attention.normalizers import softmax
+from nmt.attention.ntm import address
 from nmt.attention.scores import (
     ConcatScore,
+    CosineScore,
     DotScore,
     GeneralScore,
     LocationScore,
     ScaledDotScore,
     Score,
+    cosine_scores,
 )
 from nmt.model.gru_decoder import DecoderState, GruDecoder, additive_recurrence
 from nmt.model.layers import AttentionalReadout, MaxoutReadout
@@ -188,6 +193,60 @@ def input_feeding_step(inputs: Numbers, params: Numbers) -> Numbers:
     }
 
 
+def cosine(inputs: Numbers, params: Numbers) -> Numbers:
+    class Given(CosineScore):
+        """The score, with the key strength that the case gives."""
+
+        def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+            return cosine_scores(query_BTQ, keys_BSK, inputs["beta"].view(-1, 1, 1))
+
+    return luong(Given(**widths(inputs)), inputs)
+
+
+def ntm(inputs: Numbers, params: Numbers) -> Numbers:
+    content = cosine(inputs, params)["weights"]
+    gate, gamma = inputs["g"].unsqueeze(1), inputs["gamma"].unsqueeze(1)
+    weights = address(content, inputs["previous_weights"], gate, inputs["shift"], gamma, inputs["mask"])
+    context = torch.einsum("bs,bsd->bd", weights, inputs["keys"])
+    return {"content_weights": content, "weights": weights, "context": context}
+
+
+def multihead(inputs: Numbers, params: Numbers) -> Numbers:
+    width, query = params["W_Q"].shape
+    heads = CASES["multihead"]["expected"]["weights"][0]
+    attention = MultiHeadAttention(
+        query_width=query, key_width=params["W_K"].shape[1], width=width, heads=len(heads), normalizer=softmax
+    ).double()
+    for part, name in ((attention.query, "Q"), (attention.key, "K"), (attention.value, "V"), (attention.output, "O")):
+        put(part.weight, params[f"W_{name}"])
+    attended = attention(inputs["query"], attention.remember(inputs["keys"], inputs["mask"]))
+    return {"weights": attended.weights_BHTS, "output": attended.context_BTD}
+
+
+def memory(name: str) -> Callable[[Numbers, Numbers], Numbers]:
+    def compute(inputs: Numbers, params: Numbers) -> Numbers:
+        width, adjacent = inputs["keys"].shape[2], "E" in params
+        attention = MemoryAttention(
+            query_width=width,
+            key_width=width,
+            hops=len(CASES[name]["expected"]["hop_weights"][0]),
+            adjacent=adjacent,
+            temporal="T_A" in params,
+            max_source_positions=inputs["keys"].shape[1],
+            normalizer=softmax,
+        ).double()
+        put(attention.embeddings, params["E"] if adjacent else torch.stack([params["A"], params["C"]]))
+        if attention.between is not None:
+            put(attention.between.weight, params["H"])
+        if attention.positions is not None:
+            put(attention.positions, torch.stack([params["T_A"], params["T_C"]]))
+        remembered = attention.remember(inputs["keys"], inputs["mask"])
+        attended = attention(inputs["query"].unsqueeze(1), remembered)
+        return {"hop_weights": attended.weights_BHTS[:, :, 0], "output": attended.context_BTD[:, 0]}
+
+    return compute
+
+
 CHECKS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
     "bahdanau": bahdanau,
     "luong.dot": dot,
@@ -198,6 +257,10 @@ CHECKS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
     "luong.attentional_vector": attentional_vector,
     "bahdanau.decoder_step": lambda inputs, params: bahdanau_step(inputs, params, fast=False),
     "luong.input_feeding_step": input_feeding_step,
+    "cosine": cosine,
+    "ntm": ntm,
+    "multihead": multihead,
+    **{name: memory(name) for name in ("memory.adjacent", "memory.layerwise", "memory.temporal")},
 }
 
 

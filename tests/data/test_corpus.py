@@ -127,3 +127,10 @@ def test_overlap_counts_test_sources_that_training_has() -> None:
     test = ParallelText((" a b", "c", "c", "A b", "e", "a"), ("1", "x", "y", "z", "3", "1"))
     assert overlap(train, test) == 3
     assert overlap(train, ParallelText((), ())) == 0
+
+
+def test_one_file_for_both_sides_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.en"
+    path.write_text("a\n", encoding="utf-8")
+    with pytest.raises(DataError, match="source and as target"):
+        read_parallel(path, path)

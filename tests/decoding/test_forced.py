@@ -48,7 +48,7 @@ def test_weights_are_trimmed_to_the_pair_and_sum_to_one(attention: dict[str, obj
     for example, result in zip(EXAMPLES, results, strict=True):
         target, source = len(example.target) + 1, len(example.source) + 1
         (layer,) = result.weights
-        assert layer.shape == (1, target, source)
+        assert layer.shape[1:] == (target, source)
         assert layer.dtype == np.float32
         assert (layer >= 0).all()
         np.testing.assert_allclose(layer.sum(axis=2), 1.0, atol=1e-5)

@@ -10,7 +10,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from nmt.config import schema
+from nmt.config import attention as kinds
 from nmt.config.schema import ModelSection
 from nmt.model.build import build_model
 from nmt.model.gru_decoder import Decoded, GruDecoder
@@ -24,7 +24,7 @@ Setting = dict[str, Any]
 
 
 def tags() -> list[str]:
-    sections = get_args(get_args(schema.AttentionSection)[0])
+    sections = get_args(get_args(kinds.AttentionSection)[0])
     return [tag for section in sections for tag in get_args(section.model_fields["type"].annotation)]
 
 
@@ -48,7 +48,7 @@ def name_of(value: object) -> str:
 
 
 every_wiring = pytest.mark.parametrize(("attention", "attend", "readout"), list(wirings()), ids=name_of)
-every_score = pytest.mark.parametrize("score", get_args(schema.ScoreName))
+every_score = pytest.mark.parametrize("score", get_args(kinds.ScoreName))
 one_or_two_layers = pytest.mark.parametrize("layers", [1, 2], ids=["1 layer", "2 layers"])
 
 
@@ -65,13 +65,14 @@ def build(
     dtype: torch.dtype = torch.float64,
 ) -> Seq2Seq:
     """A small model with no parameter at 0, in evaluation; all widths differ, except where `equal`."""
+    heads = {"heads": 2} if attention["type"] == "multihead" else {}  # as many as divide the small width
     section = ModelSection.model_validate(
         {
             "embedding": 5,
             "tied": tied,
             "dropout": dropout,
-            "attention": attention,
-            "encoder": {"hidden": 6 if equal else 8, "layers": layers},
+            "attention": attention | heads,
+            "encoder": {"hidden": 6 if equal or attention["type"] == "memory" else 8, "layers": layers},
             "decoder": {"hidden": 6, "layers": layers, "attend": attend, "readout": readout},
         }
     )
@@ -368,7 +369,7 @@ def test_first_state_is_tanh_of_the_summary(kind: str, layers: int) -> None:
     model = build({"type": kind}, layers=layers)
     source_BS, mask_BS, _ = texts()
     encoded = model.encode(source_BS, mask_BS)
-    read = encoded.summary_BD if kind == "none" else encoded.states_BSD[:, 0, 4:]
+    read = encoded.summary_BD if kind == "none" else encoded.states_BSD[:, 0, model.encoder.width // 2 :]
     state = model.start(source_BS, mask_BS).decoder
     assert len(state.hidden) == layers
     for bridge, hidden_BH in zip(model.decoder.bridges, state.hidden, strict=True):
