@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,9 +57,3 @@ def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file, whole."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-
-
-def write_with(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` make the file at the path it is given, whole."""
-    with replacing(path) as temporary:
-        write(temporary)

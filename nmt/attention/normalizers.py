@@ -13,8 +13,7 @@ from nmt.attention.base import Normalizer
 def softmax(scores_BTS: Tensor, mask_BS: Tensor) -> Tensor:
     """a_s = exp(e_s) / Σ_r exp(e_r), over real tokens r.
 
-    Forbidden positions get the lowest finite score, not −∞, and are set to 0 afterwards: a row of −∞ alone would give
-    NaN, and its gradient would spread to every parameter.
+    Forbidden positions get the lowest finite score, not −∞, and are set to 0 afterwards: a row of −∞ would be NaN.
     """
     scores_BTS = scores_BTS.float() if scores_BTS.dtype in (torch.bfloat16, torch.float16) else scores_BTS
     allowed_BTS = mask_BS.unsqueeze(1) & (scores_BTS != -torch.inf)

@@ -69,7 +69,7 @@ def training_speed(
     batches = TrainingBatches(examples, tokens=10**9, sentences=sentences, seed=1)
     ready = [make_batch([examples[index] for index in indices]).to(device) for indices in batches.epoch(0)]
     model = build_model(section, source_vocabulary=vocabulary, target_vocabulary=vocabulary, shared=True).to(device)
-    operations = _operations(model, section, examples, vocabulary, device)
+    operations = _operations(model, examples, device)
     optimizer = make_optimizer(model.parameters(), betas=(0.9, 0.98), weight_decay=0.0)
     set_rate(optimizer, 1e-4)
     exact = dtype or torch.float32
@@ -118,9 +118,7 @@ def _sentences(count: int, vocabulary: int) -> list[Example]:
     return [Example(source, target) for source, target in numbers]
 
 
-def _operations(
-    model: Seq2Seq, section: ModelSection, examples: Sequence[Example], vocabulary: int, device: torch.device
-) -> float:
+def _operations(model: Seq2Seq, examples: Sequence[Example], device: torch.device) -> float:
     """Floating-point operations of the forward pass over all examples, each by itself, so that there is no padding.
 
     For lengths S and T they are a + b S + c T + d S T, so that four sizes give those of any other.
@@ -131,8 +129,7 @@ def _operations(
     factors = np.linalg.solve(terms, np.array(measured, dtype=float))
     lengths = np.array([[len(e.source) + 1, len(e.target) + 1] for e in examples], dtype=float)
     source, target = lengths[:, 0], lengths[:, 1]
-    readout = section.embedding if section.tied else section.decoder.hidden
-    output = 2.0 * readout * vocabulary * target.sum()
+    output = 2.0 * model.output.numel() * target.sum()
     return float((np.stack([np.ones_like(source), source, target, source * target], axis=1) @ factors).sum() + output)
 
 

@@ -42,7 +42,7 @@ def test_operations_are_those_counted_by_hand(kind: str) -> None:
     model = build_model(section(attention), source_vocabulary=V, target_vocabulary=V, shared=True)
     lengths = [(5, 7), (9, 4)]
     examples = [Example((4,) * (source - 1), (4,) * (target - 1)) for source, target in lengths]
-    found = _operations(model, section(attention), examples, V, torch.device("cpu"))
+    found = _operations(model, examples, torch.device("cpu"))
     expected = 2 * sum(by_hand(source, target, kind) for source, target in lengths)
     assert found == pytest.approx(expected, rel=0.02)
 
