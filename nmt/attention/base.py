@@ -14,11 +14,40 @@ boolean, True on real tokens. A row with no real token gives zero weights and a 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, Self
 
 import torch
 from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a mechanism that draws where to look adds to the training loss, step by step.
+
+    `log_probability_BT` is that of the position drawn, 0 where nothing was drawn and the expectation stood in, as
+    `drawn_B` tells of each sentence; `entropy_BT` is that of the distribution, in nats. The loss takes `reward_weight`
+    times the reward of the first, and `entropy_weight` times the second (`training/loss.py`).
+    """
+
+    log_probability_BT: Tensor
+    entropy_BT: Tensor
+    drawn_B: Tensor
+    reward_weight: float
+    entropy_weight: float
+
+
+def join_drawn(steps: Sequence[Drawn | None]) -> Drawn | None:
+    """One after the other along T; None where a step has none."""
+    found = [step for step in steps if step is not None]
+    if not found or len(found) < len(steps):
+        return None
+    return replace(
+        found[0],
+        log_probability_BT=torch.cat([step.log_probability_BT for step in found], dim=1),
+        entropy_BT=torch.cat([step.entropy_BT for step in found], dim=1),
+    )
 
 
 class AttentionState(Protocol):
@@ -52,41 +81,53 @@ class Memory:
 class Attended:
     """What one call of attention returns.
 
-    `context_BTD` is what was read, `weights_BHTS` where (hops count as heads; H is 0 for a mechanism without weights),
-    `state` what the next step needs, None for a mechanism that does not look at its own past.
+    `context_BTD` is what was read, `weights_BHTS` where (hops count as heads), None where nobody asked or a mechanism
+    has none; `state` is what the next step needs, None for a mechanism that does not look at its own past; `drawn` what
+    a mechanism that draws adds to the loss, in training alone.
     """
 
     context_BTD: Tensor
-    weights_BHTS: Tensor
+    weights_BHTS: Tensor | None
     state: AttentionState | None = None
+    drawn: Drawn | None = None
 
 
 class Attention(nn.Module, ABC):
     """A mechanism: `remember` a sentence once, then answer queries from that memory.
 
-    `context_width` is D; `has_weights` is False for a mechanism that looks nowhere in particular (H is 0). `last_map`
-    is True where the H maps follow one another, as hops do, so that the last one, not their mean, tells what was read.
+    `context_width` is D; `has_weights` is False for a mechanism that looks nowhere in particular. `last_map` is True
+    where the H maps follow one another, as hops do, so that the last one, not their mean, tells what was read. `draws`
+    is True for a mechanism that can draw where to look.
     """
 
     context_width: int
     has_weights: ClassVar[bool] = True
     last_map: ClassVar[bool] = False
+    draws: ClassVar[bool] = False
 
     @abstractmethod
     def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
         """Project the encoder's states once for the sentence."""
 
-    def initial_state(self, memory: Memory) -> AttentionState | None:
-        """The state before the first target token."""
+    def initial_state(self, memory: Memory, seed_B: Tensor | None = None) -> AttentionState | None:
+        """The state before the first target token.
+
+        `seed_B`, a number for each sentence, asks a mechanism that draws to do so outside training, too: what is drawn
+        depends on that number and the step alone.
+        """
         return None
 
     @abstractmethod
-    def forward(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
-        """Answer T queries at once, or one (T = 1)."""
+    def forward(
+        self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None, *, need_weights: bool = True
+    ) -> Attended:
+        """Answer T queries at once, or one (T = 1). Without `need_weights`, weights that cost something may be None."""
 
-    def __call__(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
+    def __call__(
+        self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None, *, need_weights: bool = True
+    ) -> Attended:
         """See `forward`; repeated here for its types."""
-        attended: Attended = super().__call__(query_BTQ, memory, state)
+        attended: Attended = super().__call__(query_BTQ, memory, state, need_weights=need_weights)
         return attended
 
 
@@ -98,12 +139,15 @@ class Score(nn.Module, ABC):
         return states_BSD
 
     @abstractmethod
-    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
-        """Scores [B, T, S]; −∞ at a position that the score cannot reach."""
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
+        """Scores [B, T, S]; −∞ at a position that the score cannot reach.
 
-    def __call__(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+        `position_BS` tells where in the sentence the keys stand, for a score that looks at it; None: at 0 … S − 1.
+        """
+
+    def __call__(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
         """See `forward`; repeated here for its types."""
-        scores_BTS: Tensor = super().__call__(query_BTQ, keys_BSK)
+        scores_BTS: Tensor = super().__call__(query_BTQ, keys_BSK, position_BS)
         return scores_BTS
 
 
@@ -130,7 +174,9 @@ class ScoredAttention(Attention):
     def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
         return Memory(keys_BSK=self.score.project(states_BSD), values_BSD=states_BSD, mask_BS=mask_BS)
 
-    def forward(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
+    def forward(
+        self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None, *, need_weights: bool = True
+    ) -> Attended:
         scores_BTS = self.score(query_BTQ, memory.keys_BSK)
         weights_BTS = self.normalizer(scores_BTS, memory.mask_BS)
         context_BTD = torch.bmm(weights_BTS.to(memory.values_BSD.dtype), memory.values_BSD)

@@ -62,7 +62,9 @@ class MemoryAttention(Attention):
         outputs = embedded[1:] if self.adjacent else [embedded[1]]
         return Memory(keys_BSK=torch.cat(inputs, dim=2), values_BSD=torch.cat(outputs, dim=2), mask_BS=mask_BS)
 
-    def forward(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
+    def forward(
+        self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None, *, need_weights: bool = True
+    ) -> Attended:
         width = self.context_width
         inputs, outputs = memory.keys_BSK.split(width, dim=2), memory.values_BSD.split(width, dim=2)
         u_BTD, weights = query_BTQ, []

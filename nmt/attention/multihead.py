@@ -34,7 +34,9 @@ class MultiHeadAttention(Attention):
     def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
         return Memory(keys_BSK=self.key(states_BSD), values_BSD=self.value(states_BSD), mask_BS=mask_BS)
 
-    def forward(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
+    def forward(
+        self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None, *, need_weights: bool = True
+    ) -> Attended:
         queries, keys, values = (
             self._heads(tensor) for tensor in (self.query(query_BTQ), memory.keys_BSK, memory.values_BSD)
         )

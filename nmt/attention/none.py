@@ -4,8 +4,7 @@ for statistical machine translation", EMNLP 2014, arXiv 1406.1078.
     c_t = c = [→h_n; ←h_1]
 
 The sentence's summary, what each direction of the encoder knew at its end, is the context of every step. Shapes: states
-[B, S, D], the first half of D read forwards and the second backwards; weights [B, 0, T, S], that is none; context
-[B, T, D].
+[B, S, D], the first half of D read forwards and the second backwards; context [B, T, D]. There are no weights.
 """
 
 import torch
@@ -36,7 +35,7 @@ class NoAttention(Attention):
         value_B1D = value_B1D * mask_BS.any(dim=1)[:, None, None]
         return Memory(keys_BSK=value_B1D, values_BSD=value_B1D, mask_BS=mask_BS)
 
-    def forward(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
-        batch, steps, _ = query_BTQ.shape
-        weights_B0TS = query_BTQ.new_zeros(batch, 0, steps, memory.mask_BS.shape[1])
-        return Attended(memory.values_BSD.expand(-1, steps, -1), weights_B0TS)
+    def forward(
+        self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None, *, need_weights: bool = True
+    ) -> Attended:
+        return Attended(memory.values_BSD.expand(-1, query_BTQ.shape[1], -1), None)

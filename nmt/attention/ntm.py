@@ -66,12 +66,14 @@ class NtmAttention(Attention):
     def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
         return Memory(keys_BSK=states_BSD, values_BSD=states_BSD, mask_BS=mask_BS)
 
-    def initial_state(self, memory: Memory) -> NtmState:
+    def initial_state(self, memory: Memory, seed_B: Tensor | None = None) -> NtmState:
         first_BS = torch.zeros(memory.mask_BS.shape, dtype=memory.values_BSD.dtype, device=memory.mask_BS.device)
         first_BS[:, 0] = 1.0
         return NtmState(first_BS * memory.mask_BS)
 
-    def forward(self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None) -> Attended:
+    def forward(
+        self, query_BTQ: Tensor, memory: Memory, state: AttentionState | None = None, *, need_weights: bool = True
+    ) -> Attended:
         given: Tensor = self.parameters_of(query_BTQ)
         given = given.to(torch.promote_types(given.dtype, torch.float32))
         key, beta, gate, shift, gamma = given.split([self.context_width, 1, 1, 3, 1], dim=2)

@@ -39,7 +39,7 @@ class DotScore(Score):
         super().__init__()
         _require_equal_widths("dot", query_width, key_width)
 
-    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
         return torch.bmm(query_BTQ, keys_BSK.transpose(1, 2))
 
 
@@ -51,7 +51,7 @@ class ScaledDotScore(Score):
         _require_equal_widths("scaled_dot", query_width, key_width)
         self.scale = 1.0 / math.sqrt(key_width)
 
-    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
         return torch.bmm(query_BTQ * self.scale, keys_BSK.transpose(1, 2))
 
 
@@ -69,7 +69,7 @@ class CosineScore(Score):
         _require_equal_widths("cosine", query_width, key_width)
         self.strength = nn.Linear(query_width, 1)
 
-    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
         return cosine_scores(query_BTQ, keys_BSK, nn.functional.softplus(self.strength(query_BTQ)))
 
 
@@ -84,7 +84,7 @@ class GeneralScore(Score):
         keys_BSQ: Tensor = self.key(states_BSD)
         return keys_BSQ
 
-    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
         return torch.bmm(query_BTQ.to(keys_BSK.dtype), keys_BSK.transpose(1, 2))
 
 
@@ -101,7 +101,7 @@ class AdditiveScore(Score):
         keys_BSA: Tensor = self.key(states_BSD)
         return keys_BSA
 
-    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
         hidden_BTSA = torch.tanh(self.query(query_BTQ).unsqueeze(2) + keys_BSK.unsqueeze(1))
         scores_BTS: Tensor = self.energy(hidden_BTSA).squeeze(-1)
         return scores_BTS
@@ -119,7 +119,7 @@ class ConcatScore(Score):
     def project(self, states_BSD: Tensor) -> Tensor:
         return nn.functional.linear(states_BSD, self.joint.weight[:, self.query_width :])
 
-    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
         query_BTA = nn.functional.linear(query_BTQ, self.joint.weight[:, : self.query_width])
         scores_BTS: Tensor = self.energy(torch.tanh(query_BTA.unsqueeze(2) + keys_BSK.unsqueeze(1))).squeeze(-1)
         return scores_BTS
@@ -128,24 +128,33 @@ class ConcatScore(Score):
 class LocationScore(Score):
     """Row s of W times q: the position alone decides. W is [P, Q].
 
-    A source position beyond P scores −∞, hence has weight 0; the first sentence that has one is warned of.
+    A source position beyond P scores −∞, hence has weight 0; the first batch that has one is warned of.
     """
 
     def __init__(self, *, query_width: int, max_source_positions: int) -> None:
         super().__init__()
         self.position = nn.Linear(query_width, max_source_positions, bias=False)
 
-    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+    def project(self, states_BSD: Tensor) -> Tensor:
+        """The states; here, where the whole source is seen, one that is too long is warned of."""
+        rows = self.position.out_features
+        if states_BSD.shape[1] > rows:
+            warnings.warn(
+                f"a source is longer than model.attention.max_source_positions ({rows}): attention cannot reach what "
+                f"lies beyond",
+                stacklevel=1,
+            )
+        return states_BSD
+
+    def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
         rows, length = self.position.out_features, keys_BSK.shape[1]
         scores_BTP: Tensor = self.position(query_BTQ)
-        if length <= rows:
-            return scores_BTP[:, :, :length]
-        warnings.warn(
-            f"a source is longer than model.attention.max_source_positions ({rows}): attention cannot reach what lies "
-            f"beyond",
-            stacklevel=1,
-        )
-        return nn.functional.pad(scores_BTP, (0, length - rows), value=-torch.inf)
+        if position_BS is None:
+            if length <= rows:
+                return scores_BTP[:, :, :length]
+            return nn.functional.pad(scores_BTP, (0, length - rows), value=-torch.inf)
+        row_BTS = position_BS.clamp(max=rows - 1).unsqueeze(1).expand(-1, query_BTQ.shape[1], -1)
+        return scores_BTP.gather(2, row_BTS).masked_fill((position_BS >= rows).unsqueeze(1), -torch.inf)
 
 
 SCORES: dict[str, Callable[[int, int, int, int], Score]] = {

@@ -27,6 +27,11 @@ def translate(
     batch_size: Annotated[
         int | None, typer.Option("--batch-size", min=1, help="Sentences translated at once; changes speed alone.")
     ] = None,
+    sample_attention: Annotated[
+        bool,
+        typer.Option("--sample-attention", help="Draw where hard attention looks; default: the most probable place."),
+    ] = False,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of what is drawn; default: 1.")] = None,
     device: DeviceOption = "auto",
 ) -> None:
     """Translate text, line by line; a blank line stays blank. Settings default to the run's.
@@ -36,9 +41,14 @@ def translate(
 
     if length_penalty is not None and not math.isfinite(length_penalty):
         raise ConfigError(f"--length-penalty {length_penalty}: is not a number of 0 or more; give one such as 1.0")
+    if seed is not None and not sample_attention:
+        raise ConfigError(f"--seed {seed}: nothing is drawn without --sample-attention; give both or neither")
+    drawn = (1 if seed is None else seed) if sample_attention else None
     opened = chosen_run(run, device)
-    translator = opened.translator(beam=beam, length_penalty=length_penalty, batch_size=batch_size)
+    translator = opened.translator(beam=beam, length_penalty=length_penalty, batch_size=batch_size, seed=drawn)
+    number = 0
     with output(target) as write:
         for lines in lines_as_they_come(source):
-            for translation in translator.stream(lines):
+            for translation in translator.stream(lines, first=number):
                 write(translation.texts[0])
+                number += 1

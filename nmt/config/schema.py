@@ -7,7 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from nmt.config.attention import EQUAL_WIDTHS, AttentionSection, BahdanauAttention, LuongAttention, MultiHeadAttention
+from nmt.config.attention import (
+    EQUAL_WIDTHS,
+    AttentionSection,
+    BahdanauAttention,
+    LocalAttention,
+    LuongAttention,
+    MultiHeadAttention,
+)
 from nmt.config.section import FilePath, Positive, Rate, Section
 
 MetricName = Literal["bleu", "chrf", "loss", "perplexity", "accuracy"]
@@ -123,9 +130,10 @@ class ModelSection(Section):
     @model_validator(mode="after")
     def _widths(self) -> "ModelSection":
         attention, encoder, decoder = self.attention, self.encoder.hidden, self.decoder.hidden
-        score = attention.score if isinstance(attention, LuongAttention) else None
-        if (score in EQUAL_WIDTHS or attention.type == "memory") and encoder != decoder:
-            what = f"attention.score {score}" if score else "attention memory"
+        score = attention.score if isinstance(attention, LuongAttention | LocalAttention) else None
+        equal = score in EQUAL_WIDTHS or attention.type in ("memory", "attention_over_attention")
+        if equal and encoder != decoder:
+            what = f"attention.score {score}" if score else f"attention {attention.type}"
             raise ValueError(
                 f"{what} needs states of one width, but encoder.hidden is {encoder} and decoder.hidden is {decoder}: "
                 f"make them equal{', or take score general' if score else ''}"

@@ -40,12 +40,22 @@ class _Sentence:
 
 @torch.inference_mode()
 def beam_search(
-    model: Model, sources: Sequence[Sequence[int]], settings: SearchSettings, device: torch.device, wanted: int = 1
+    model: Model,
+    sources: Sequence[Sequence[int]],
+    settings: SearchSettings,
+    device: torch.device,
+    wanted: int = 1,
+    *,
+    seed_B: Tensor | None = None,
 ) -> list[list[Hypothesis]]:
-    """The best `wanted` translations of each source (pieces without end), best first, at most as many as the beam."""
+    """The best `wanted` translations of each source (pieces without end), best first, at most as many as the beam.
+
+    `seed_B`, a number for each source, asks an attention that can to draw where it looks: the hypotheses of a sentence
+    share their draws.
+    """
     beam, alpha = settings.beam, settings.length_penalty
     numbers_BS, mask_BS = source_batch(sources)
-    state = model.start(numbers_BS.to(device), mask_BS.to(device))
+    state = model.start(numbers_BS.to(device), mask_BS.to(device), None if seed_B is None else seed_B.to(device))
     state = state.reorder(torch.arange(len(sources), device=device).repeat_interleave(beam))
     searches = [_Sentence(settings.max_length(len(source))) for source in sources]
     alive = list(range(len(sources)))

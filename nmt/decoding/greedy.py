@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from nmt.data.batching import source_batch
 from nmt.data.tokenizer import BEGIN, END
@@ -11,11 +12,19 @@ from nmt.decoding.search import Hypothesis, Model, SearchSettings, length_penalt
 
 @torch.inference_mode()
 def greedy_search(
-    model: Model, sources: Sequence[Sequence[int]], settings: SearchSettings, device: torch.device
+    model: Model,
+    sources: Sequence[Sequence[int]],
+    settings: SearchSettings,
+    device: torch.device,
+    *,
+    seed_B: Tensor | None = None,
 ) -> list[Hypothesis]:
-    """One translation of each source (pieces without end). Finished sentences leave the batch."""
+    """One translation of each source (pieces without end). Finished sentences leave the batch.
+
+    `seed_B`, a number for each source, asks an attention that can to draw where it looks.
+    """
     numbers_BS, mask_BS = source_batch(sources)
-    state = model.start(numbers_BS.to(device), mask_BS.to(device))
+    state = model.start(numbers_BS.to(device), mask_BS.to(device), None if seed_B is None else seed_B.to(device))
     limits = torch.tensor([settings.max_length(len(source)) for source in sources], device=device)
     pieces: list[list[int]] = [[] for _ in sources]
     totals = [0.0] * len(sources)

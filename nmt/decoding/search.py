@@ -34,8 +34,8 @@ class Step(Protocol):
 class Model(Protocol):
     """Whatever can be searched: with `State.reorder`, the only calls that a search makes."""
 
-    def start(self, source_BS: Tensor, mask_BS: Tensor) -> State:
-        """The state before the first piece of each sentence."""
+    def start(self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None) -> State:
+        """The state before the first piece of each sentence; `seed_B` asks an attention that can to draw."""
         ...
 
     def step(self, previous_N: Tensor, state: Any) -> Step:

@@ -14,6 +14,7 @@ from nmt.decoding.search import Hypothesis, SearchSettings
 from nmt.errors import ConfigError
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import products_in
+from nmt.uniform import seeds
 
 READ_AHEAD = 8
 """Batches that are read before the first is translated, so that sentences of like length can share one."""
@@ -30,7 +31,11 @@ class Translation:
 
 
 class Translator:
-    """A model with its tokenizers and its way of searching; `dtype` is the precision of products, None its own."""
+    """A model with its tokenizers and its way of searching.
+
+    `dtype` is the precision of products, None its own. With `seed` an attention that can draws where it looks, by that
+    seed and the number of the line alone.
+    """
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class Translator:
         batch_size: int,
         device: torch.device,
         dtype: torch.dtype | None = None,
+        seed: int | None = None,
     ) -> None:
         self.model = model.eval()
         self.source = source
@@ -50,9 +56,13 @@ class Translator:
         self.batch_size = batch_size
         self.device = device
         self.dtype = dtype
+        self.seed = seed
 
-    def translate(self, lines: Sequence[str], wanted: int = 1) -> list[Translation]:
-        """The best `wanted` translations of each line, each by itself: neighbours change nothing."""
+    def translate(self, lines: Sequence[str], wanted: int = 1, *, first: int = 0) -> list[Translation]:
+        """The best `wanted` translations of each line, each by itself: neighbours change nothing.
+
+        `first` is the number of the first line in its text, for what is drawn.
+        """
         sources = [self.source.encode(line).numbers for line in lines]
         found: dict[int, list[Hypothesis]] = {
             index: [Hypothesis((), 0.0, 0.0)] for index, source in enumerate(sources) if not source
@@ -60,7 +70,7 @@ class Translator:
         full = [index for index in range(len(lines)) if sources[index]]
         for group in inference_groups([len(sources[index]) for index in full], self.batch_size):
             indices = [full[place] for place in group]
-            results = self._search([sources[index] for index in indices], wanted)
+            results = self._search([sources[index] for index in indices], wanted, [first + index for index in indices])
             found.update(zip(indices, results, strict=True))
         return [
             Translation(
@@ -69,19 +79,24 @@ class Translator:
             for index, line in enumerate(lines)
         ]
 
-    def stream(self, lines: Iterable[str], wanted: int = 1, *, read_ahead: int | None = None) -> Iterator[Translation]:
+    def stream(
+        self, lines: Iterable[str], wanted: int = 1, *, first: int = 0, read_ahead: int | None = None
+    ) -> Iterator[Translation]:
         """Translations as they are ready, in order, of lines that may still be coming.
 
         `read_ahead` lines are gathered first, so that those of like length can share a batch; None: a few batches.
         """
         rest = iter(lines)
         while chunk := list(islice(rest, read_ahead or self.batch_size * READ_AHEAD)):
-            yield from self.translate(chunk, wanted)
+            yield from self.translate(chunk, wanted, first=first)
+            first += len(chunk)
 
-    def _search(self, sources: Sequence[Sequence[int]], wanted: int) -> list[list[Hypothesis]]:
+    def _search(self, sources: Sequence[Sequence[int]], wanted: int, lines: Sequence[int]) -> list[list[Hypothesis]]:
         if wanted > self.settings.beam:
             raise ConfigError(f"{wanted} translations of a line were asked for, but the beam is {self.settings.beam}")
+        seed_B = None if self.seed is None else seeds(self.seed, torch.tensor(lines))
+        parts = (self.model, sources, self.settings, self.device)
         with products_in(self.dtype, self.device):
             if self.settings.beam == 1:
-                return [[found] for found in greedy_search(self.model, sources, self.settings, self.device)]
-            return beam_search(self.model, sources, self.settings, self.device, wanted)
+                return [[found] for found in greedy_search(*parts, seed_B=seed_B)]
+            return beam_search(*parts, wanted, seed_B=seed_B)

@@ -21,8 +21,8 @@ from nmt.data.batching import Batch, Example, TrainingBatches, make_batch
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import prepare_process
-from nmt.training.loop import update
 from nmt.training.optim import make_optimizer, set_rate
+from nmt.training.update import UpdateSettings, update
 
 LENGTHS = (14.0, 4.5, 4, 40)
 """Pieces of a sentence: mean, deviation, shortest, longest; about those of image captions."""
@@ -97,7 +97,7 @@ def _pass(
     model.train()
     start = time.perf_counter()
     for batch in batches:
-        update(model, optimizer, batch, dtype=dtype, smoothing=0.1, clip=1.0)
+        update(model, optimizer, batch, UpdateSettings(dtype, smoothing=0.1, clip=1.0))
     _wait(batches[0].source_BS.device)
     return time.perf_counter() - start
 

@@ -13,6 +13,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.forced import Forced, forced_decode
 from nmt.decoding.search import SearchSettings
 from nmt.decoding.translate import Translator
+from nmt.errors import ConfigError
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import choose_device, precision, products_in
@@ -39,9 +40,22 @@ class Run:
         return self.model.decoder.attention.has_weights
 
     def translator(
-        self, *, beam: int | None = None, length_penalty: float | None = None, batch_size: int | None = None
+        self,
+        *,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        batch_size: int | None = None,
+        seed: int | None = None,
     ) -> Translator:
-        """A translator with the run's settings, or others."""
+        """A translator with the run's settings, or others; with `seed` its attention draws where it looks.
+
+        Raises ConfigError where the attention cannot draw.
+        """
+        if seed is not None and not self.model.decoder.attention.draws:
+            raise ConfigError(
+                f"{self.folder.path}: its attention is {self.config.model.attention.type}, which draws nothing: leave "
+                f"--sample-attention out, or take a run with attention hard"
+            )
         decoding = self.config.decoding
         settings = SearchSettings(
             beam=decoding.beam if beam is None else beam,
@@ -57,6 +71,7 @@ class Run:
             batch_size=decoding.batch_size if batch_size is None else batch_size,
             device=self.device,
             dtype=precision(decoding.precision, self.device),
+            seed=seed,
         )
 
     def forced(self, examples: Sequence[Example]) -> list[Forced]:

@@ -8,9 +8,19 @@ from torch import nn
 
 from nmt.attention import ATTENTIONS
 from nmt.attention.base import Attention
-from nmt.attention.normalizers import NORMALIZERS
+from nmt.attention.normalizers import find_normalizer
 from nmt.attention.scores import SCORES
-from nmt.config.attention import BahdanauAttention, LuongAttention, MemoryAttention, MultiHeadAttention, NtmAttention
+from nmt.config.attention import (
+    AttentionOverAttention,
+    BahdanauAttention,
+    HardAttention,
+    LocalAttention,
+    LuongAttention,
+    MemoryAttention,
+    MultiHeadAttention,
+    NtmAttention,
+    SoftAttention,
+)
 from nmt.config.schema import ModelSection
 from nmt.model.encoders import GruEncoder
 from nmt.model.gru_decoder import GruDecoder, Recurrence, additive_recurrence, constant_recurrence
@@ -38,7 +48,12 @@ class Wiring:
 WIRINGS: dict[str, Wiring] = {
     "none": Wiring(attend_before=True, readout="maxout", whole_summary=True, recurrence=constant_recurrence),
     "bahdanau": Wiring(attend_before=True, readout="maxout", recurrence=additive_recurrence),
-    **dict.fromkeys(("luong", "multihead", "memory", "ntm"), Wiring(attend_before=False, readout="attentional")),
+    "soft": Wiring(attend_before=True, readout="maxout", recurrence=additive_recurrence),
+    "hard": Wiring(attend_before=True, readout="maxout"),
+    **dict.fromkeys(
+        ("luong", "local", "multihead", "attention_over_attention", "memory", "ntm"),
+        Wiring(attend_before=False, readout="attentional"),
+    ),
 }
 """From the name in YAML (`model.attention.type`) to its paper's wiring."""
 
@@ -47,14 +62,36 @@ def build_attention(section: ModelSection) -> Attention:
     """The attention that `model.attention` names, for queries of the decoder's width."""
     attention, query, key = section.attention, section.decoder.hidden, section.encoder.hidden
     kind = ATTENTIONS[attention.type]
-    if isinstance(attention, BahdanauAttention):
-        hidden, normalizer = attention.hidden or query, NORMALIZERS[attention.normalizer]
+    if isinstance(attention, BahdanauAttention | SoftAttention):
+        hidden, normalizer = attention.hidden or query, find_normalizer(attention.normalizer)
         return kind(query_width=query, key_width=key, hidden=hidden, normalizer=normalizer)
     if isinstance(attention, LuongAttention):
         score = SCORES[attention.score](query, key, attention.hidden or query, attention.max_source_positions)
-        return kind(score=score, key_width=key, normalizer=NORMALIZERS[attention.normalizer])
+        return kind(score=score, key_width=key, normalizer=find_normalizer(attention.normalizer))
+    if isinstance(attention, LocalAttention):
+        hidden = attention.hidden or query
+        return kind(
+            score=SCORES[attention.score](query, key, hidden, attention.max_source_positions),
+            query_width=query,
+            key_width=key,
+            hidden=hidden,
+            window=attention.window,
+            predict=attention.variant == "local_p",
+            normalizer=find_normalizer(attention.normalizer),
+        )
+    if isinstance(attention, HardAttention):
+        return kind(
+            query_width=query,
+            key_width=key,
+            hidden=attention.hidden or query,
+            expected_share=attention.expected_share,
+            reward_weight=attention.reward_weight,
+            entropy_weight=attention.entropy_weight,
+        )
+    if isinstance(attention, AttentionOverAttention):
+        return kind(query_width=query, key_width=key, normalizer=find_normalizer(attention.normalizer))
     if isinstance(attention, MultiHeadAttention):
-        normalizer = NORMALIZERS[attention.normalizer]
+        normalizer = find_normalizer(attention.normalizer)
         return kind(query_width=query, key_width=key, width=query, heads=attention.heads, normalizer=normalizer)
     if isinstance(attention, MemoryAttention):
         return kind(
@@ -64,10 +101,10 @@ def build_attention(section: ModelSection) -> Attention:
             adjacent=attention.tying == "adjacent",
             temporal=attention.temporal,
             max_source_positions=attention.max_source_positions,
-            normalizer=NORMALIZERS[attention.normalizer],
+            normalizer=find_normalizer(attention.normalizer),
         )
     if isinstance(attention, NtmAttention):
-        return kind(query_width=query, key_width=key, normalizer=NORMALIZERS[attention.normalizer])
+        return kind(query_width=query, key_width=key, normalizer=find_normalizer(attention.normalizer))
     return kind(key_width=key)
 
 
@@ -75,7 +112,9 @@ def build_decoder(section: ModelSection) -> GruDecoder:
     """The decoder, wired as the attention's paper does unless `model.decoder` says otherwise."""
     attention, decoder = section.attention, section.decoder
     wiring = WIRINGS[attention.type]
-    width = section.embedding if section.tied else decoder.hidden
+    readout = decoder.readout or wiring.readout
+    # tanh in as few dimensions as a tied embedding has would be a bottleneck, above all where the readout is fed back.
+    width = section.embedding if section.tied and readout == "maxout" else decoder.hidden
     built = build_attention(section)
     # The fast forms have softmax written into their backward pass.
     fast = getattr(attention, "normalizer", "softmax") == "softmax"
@@ -84,11 +123,11 @@ def build_decoder(section: ModelSection) -> GruDecoder:
         hidden=decoder.hidden,
         layers=decoder.layers,
         attention=built,
-        readout=READOUTS[decoder.readout or wiring.readout](
+        readout=READOUTS[readout](
             embedding=section.embedding, hidden=decoder.hidden, context=built.context_width, width=width
         ),
         attend_before=wiring.attend_before if decoder.attend is None else decoder.attend == "before",
-        input_feeding=isinstance(attention, LuongAttention) and attention.input_feeding,
+        input_feeding=isinstance(attention, LuongAttention | LocalAttention) and attention.input_feeding,
         initial_width=section.encoder.hidden if wiring.whole_summary else section.encoder.hidden // 2,
         dropout=section.dropout,
         recurrence=wiring.recurrence if fast else None,

@@ -18,8 +18,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from nmt.attention.bahdanau import BahdanauAttention
-from nmt.attention.base import Attention, AttentionState, Memory
+from nmt.attention.base import Attention, AttentionState, Drawn, Memory, ScoredAttention, join_drawn
 from nmt.attention.scores import AdditiveScore
 from nmt.model.additive_recurrence import additive_sequence
 from nmt.model.dropout import dropout_mask
@@ -49,25 +48,26 @@ class DecoderState:
 class Decoded:
     """T steps of a decoder: what the output layer reads, where attention looked (one tensor a layer), the next state.
 
-    Row t of `weights` [B, H, T, S] holds the weights used when predicting target token t; a decoder whose attention has
-    no weights returns an empty tuple.
+    Row t of `weights` [B, H, T, S] holds the weights used when predicting target token t; the tuple is empty where
+    nobody asked for them or attention has none. `drawn` is what attention adds to the loss.
     """
 
     readout_BTR: Tensor
     weights: tuple[Tensor, ...]
     state: DecoderState
+    drawn: Drawn | None = None
 
 
-Recurrence = Callable[[GruLayer, Attention, Tensor, Tensor, Memory], tuple[Tensor, Tensor, Tensor]]
+Recurrence = Callable[[GruLayer, Attention, Tensor, Tensor, Memory], tuple[Tensor, Tensor, Tensor | None]]
 """A first layer that attends before each step, all steps at once: (layer, attention, inputs [T, B, G], state [B, H],
-memory) to states [T, B, H], contexts [T, B, V] and weights [B, 1, T, S]."""
+memory) to states [T, B, H], contexts [T, B, V] and weights [B, 1, T, S], None where attention has none."""
 
 
 def additive_recurrence(
     layer: GruLayer, attention: Attention, inputs_TBG: Tensor, hidden_BH: Tensor, memory: Memory
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The recurrence of Bahdanau's wiring, as one node of the graph; `attention` is a BahdanauAttention."""
-    score = cast(AdditiveScore, cast(BahdanauAttention, attention).score)
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The recurrence of Bahdanau's wiring, as one node of the graph; `attention` has an additive score and softmax."""
+    score = cast(AdditiveScore, cast(ScoredAttention, attention).score)
     states_TBH, contexts_TBV, weights_TBS = additive_sequence(
         inputs_TBG,
         hidden_BH,
@@ -85,7 +85,7 @@ def additive_recurrence(
 
 def constant_recurrence(
     layer: GruLayer, attention: Attention, inputs_TBG: Tensor, hidden_BH: Tensor, memory: Memory
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor | None]:
     """For an attention that gives one context, whatever it is asked: no step waits for what another has read."""
     steps = inputs_TBG.shape[0]
     attended = attention(hidden_BH.unsqueeze(1).expand(-1, steps, -1), memory)
@@ -131,20 +131,22 @@ class GruDecoder(nn.Module):
         )
         self.bridges = nn.ModuleList(nn.Linear(initial_width, hidden) for _ in range(layers))
 
-    def initial_state(self, encoded: Encoded, memory: Memory) -> DecoderState:
-        """The state before the first target token."""
+    def initial_state(self, encoded: Encoded, memory: Memory, seed_B: Tensor | None = None) -> DecoderState:
+        """The state before the first target token; `seed_B` is for an attention that draws."""
         summary_BI = encoded.summary_BD[:, -self.initial_width :]
         hidden = tuple(torch.tanh(bridge(summary_BI)).to(summary_BI.dtype) for bridge in self.bridges)
         fed_BR = summary_BI.new_zeros(summary_BI.shape[0], self.readout.width) if self.input_feeding else None
-        return DecoderState(hidden, fed_BR, self.attention.initial_state(memory))
+        return DecoderState(hidden, fed_BR, self.attention.initial_state(memory, seed_B))
 
-    def forward(self, embedded_BTE: Tensor, memory: Memory, state: DecoderState) -> Decoded:
+    def forward(
+        self, embedded_BTE: Tensor, memory: Memory, state: DecoderState, *, need_weights: bool = True
+    ) -> Decoded:
         """T steps from `state`, given the T previous words: all of a target in training, one in search."""
         looks_back = self.input_feeding or (self.attend_before and self.recurrence is None)
         # A step of search is one step: what makes many steps fast would only be in its way.
         if looks_back or (embedded_BTE.shape[1] == 1 and not self.training):
-            return self._one_by_one(embedded_BTE, memory, state)
-        return self._together(embedded_BTE, memory, state)
+            return self._one_by_one(embedded_BTE, memory, state, need_weights)
+        return self._together(embedded_BTE, memory, state, need_weights)
 
     def _layers(self) -> list[GruLayer]:
         return cast(list[GruLayer], list(self.layers))
@@ -157,7 +159,7 @@ class GruDecoder(nn.Module):
         batch, steps, _ = embedded_BTE.shape
         return [dropout_mask((steps, batch, layer.hidden), self.rate, embedded_BTE) for layer in between]
 
-    def _together(self, embedded_BTE: Tensor, memory: Memory, state: DecoderState) -> Decoded:
+    def _together(self, embedded_BTE: Tensor, memory: Memory, state: DecoderState, need_weights: bool) -> Decoded:
         layers, masks = self._layers(), self._masks(embedded_BTE)
         inputs_TBG = layers[0].inputs(embedded_BTE.transpose(0, 1))
         first = state.hidden[0]
@@ -172,34 +174,43 @@ class GruDecoder(nn.Module):
             states_TBH = _sequence(layer, layer.inputs(below), before)
             hidden.append(states_TBH[-1])
         states_BTH = states_TBH.transpose(0, 1)
-        attention_state = state.attention
+        attention_state, drawn = state.attention, None
         if not self.attend_before:
-            attended = self.attention(states_BTH, memory, state.attention)
-            context_BTV, weights, attention_state = attended.context_BTD, attended.weights_BHTS, attended.state
+            attended = self.attention(states_BTH, memory, state.attention, need_weights=need_weights)
+            context_BTV, weights = attended.context_BTD, attended.weights_BHTS
+            attention_state, drawn = attended.state, attended.drawn
         readout_BTR = self.readout(embedded_BTE, states_BTH, context_BTV)
-        return Decoded(readout_BTR, _kept(weights), DecoderState(tuple(hidden), None, attention_state))
+        return Decoded(readout_BTR, _kept(weights), DecoderState(tuple(hidden), None, attention_state), drawn)
 
-    def _one_by_one(self, embedded_BTE: Tensor, memory: Memory, state: DecoderState) -> Decoded:
+    def _one_by_one(self, embedded_BTE: Tensor, memory: Memory, state: DecoderState, need_weights: bool) -> Decoded:
         # unbind once: indexing one step out of a long tensor costs a tensor of zeros in every backward step.
         masks = [None if mask is None else mask.unbind(0) for mask in self._masks(embedded_BTE)]
         inputs = self._layers()[0].inputs(embedded_BTE.transpose(0, 1)).unbind(0)
-        readouts, weights = [], []
+        readouts, weights, drawn = [], [], []
         for number, (embedded_BE, inputs_BG) in enumerate(zip(embedded_BTE.unbind(1), inputs, strict=True)):
             step_masks = [None if mask is None else mask[number] for mask in masks]
-            decoded = self._step(embedded_BE, inputs_BG, memory, state, step_masks)
+            decoded = self._step(embedded_BE, inputs_BG, memory, state, step_masks, need_weights)
             state = decoded.state
             readouts.append(decoded.readout_BTR)
             weights.append(decoded.weights)
+            drawn.append(decoded.drawn)
         joined = tuple(torch.cat(layer, dim=2) for layer in zip(*weights, strict=True))
-        return Decoded(torch.cat(readouts, dim=1), joined, state)
+        return Decoded(torch.cat(readouts, dim=1), joined, state, join_drawn(drawn))
 
     def _step(
-        self, embedded_BE: Tensor, inputs_BG: Tensor, memory: Memory, state: DecoderState, masks: list[Tensor | None]
+        self,
+        embedded_BE: Tensor,
+        inputs_BG: Tensor,
+        memory: Memory,
+        state: DecoderState,
+        masks: list[Tensor | None],
+        need_weights: bool,
     ) -> Decoded:
         layers = self._layers()
         linear = nn.functional.linear
         if self.attend_before:
-            attended = self.attention(state.hidden[0].unsqueeze(1), memory, state.attention)
+            query_B1Q = state.hidden[0].unsqueeze(1)
+            attended = self.attention(query_B1Q, memory, state.attention, need_weights=need_weights)
             inputs_BG = inputs_BG + linear(attended.context_BTD.squeeze(1), layers[0].part(1))
         if state.fed_BR is not None:
             inputs_BG = inputs_BG + linear(state.fed_BR, layers[0].part(2))
@@ -208,11 +219,11 @@ class GruDecoder(nn.Module):
             below = hidden[-1] if mask is None else hidden[-1] * mask
             hidden.append(layer.step(layer.inputs(below), before))
         if not self.attend_before:
-            attended = self.attention(hidden[-1].unsqueeze(1), memory, state.attention)
+            attended = self.attention(hidden[-1].unsqueeze(1), memory, state.attention, need_weights=need_weights)
         readout_BR = self.readout(embedded_BE, hidden[-1], attended.context_BTD.squeeze(1))
         fed_BR = readout_BR if self.input_feeding else None
         after = replace(state, hidden=tuple(hidden), fed_BR=fed_BR, attention=attended.state)
-        return Decoded(readout_BR.unsqueeze(1), _kept(attended.weights_BHTS), after)
+        return Decoded(readout_BR.unsqueeze(1), _kept(attended.weights_BHTS), after, attended.drawn)
 
 
 def _sequence(layer: GruLayer, inputs_TBG: Tensor, hidden_BH: Tensor) -> Tensor:
@@ -223,6 +234,6 @@ def _sequence(layer: GruLayer, inputs_TBG: Tensor, hidden_BH: Tensor) -> Tensor:
     return states_TDBH.squeeze(1)
 
 
-def _kept(weights_BHTS: Tensor) -> tuple[Tensor, ...]:
-    """One tensor for the one layer that attends, none for a mechanism without weights."""
-    return (weights_BHTS,) if weights_BHTS.shape[1] else ()
+def _kept(weights_BHTS: Tensor | None) -> tuple[Tensor, ...]:
+    """One tensor for the one layer that attends, none where there are no weights."""
+    return () if weights_BHTS is None else (weights_BHTS,)

@@ -5,7 +5,7 @@ hypotheses live on), and nothing of what is inside. Shapes: B batch, N hypothese
 R width of the readout.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -34,18 +34,18 @@ class SearchState:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of search: logits of the next piece, the weights used to predict it, and the state after it."""
+    """One step of search: logits of the next piece, and the state after it."""
 
     logits_NV: Tensor
-    weights: tuple[Tensor, ...]
     state: SearchState
 
 
 class Seq2Seq(nn.Module):
     """An encoder-decoder from built parts.
 
-    `output` is the weight of the last layer, [V, R]: the target embeddings themselves where they are tied. Dropout of
-    rate `dropout` is applied to embeddings and readout.
+    `output` is the weight of the last layer, [V, R]: the target embeddings themselves where they are tied. A readout of
+    another width than R goes through a linear layer first. Dropout of rate `dropout` is applied to embeddings and
+    readout.
     """
 
     def __init__(
@@ -65,6 +65,8 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder
         self.output = output
         self.output_bias = nn.Parameter(torch.zeros(output.shape[0]))
+        width = output.shape[1]
+        self.narrow = None if decoder.readout.width == width else nn.Linear(decoder.readout.width, width, bias=False)
         self.dropout = Dropout(dropout)
 
     def encode(self, source_BS: Tensor, mask_BS: Tensor) -> Encoded:
@@ -72,21 +74,24 @@ class Seq2Seq(nn.Module):
         encoded: Encoded = self.encoder(self.dropout(self.source_embedding(source_BS)), mask_BS)
         return encoded
 
-    def start(self, source_BS: Tensor, mask_BS: Tensor) -> SearchState:
-        """The state before the first target piece."""
+    def start(self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None) -> SearchState:
+        """The state before the first target piece; `seed_B`, a number for each sentence, asks an attention to draw."""
         encoded = self.encode(source_BS, mask_BS)
         memory = self.decoder.attention.remember(encoded.states_BSD, mask_BS)
-        return SearchState(memory, self.decoder.initial_state(encoded, memory))
+        return SearchState(memory, self.decoder.initial_state(encoded, memory, seed_B))
 
-    def decode(self, previous_BT: Tensor, state: SearchState) -> Decoded:
-        """T steps, given the T previous target pieces: readout (after dropout), weights and the state after them."""
+    def decode(self, previous_BT: Tensor, state: SearchState, *, need_weights: bool = True) -> Decoded:
+        """T steps, given the T previous target pieces: what the output layer reads, weights, the state after them."""
         embedded_BTE = self.dropout(self.target_embedding(previous_BT))
-        decoded: Decoded = self.decoder(embedded_BTE, state.memory, state.decoder)
-        return Decoded(self.dropout(decoded.readout_BTR), decoded.weights, decoded.state)
+        decoded: Decoded = self.decoder(embedded_BTE, state.memory, state.decoder, need_weights=need_weights)
+        readout_BTR = self.dropout(decoded.readout_BTR)
+        if self.narrow is not None:
+            readout_BTR = self.narrow(readout_BTR)
+        return replace(decoded, readout_BTR=readout_BTR)
 
-    def forward(self, source_BS: Tensor, mask_BS: Tensor, previous_BT: Tensor) -> Decoded:
+    def forward(self, source_BS: Tensor, mask_BS: Tensor, previous_BT: Tensor, *, need_weights: bool = True) -> Decoded:
         """Teacher forcing: the whole target at once."""
-        return self.decode(previous_BT, self.start(source_BS, mask_BS))
+        return self.decode(previous_BT, self.start(source_BS, mask_BS), need_weights=need_weights)
 
     def logits(self, readout: Tensor) -> Tensor:
         """Scores of every piece of the target vocabulary, [..., V]."""
@@ -94,6 +99,6 @@ class Seq2Seq(nn.Module):
 
     def step(self, previous_N: Tensor, state: SearchState) -> Step:
         """One step of search."""
-        decoded = self.decode(previous_N.unsqueeze(1), state)
+        decoded = self.decode(previous_N.unsqueeze(1), state, need_weights=False)
         logits_NV = self.logits(decoded.readout_BTR.squeeze(1))
-        return Step(logits_NV, decoded.weights, SearchState(state.memory, decoded.state))
+        return Step(logits_NV, SearchState(state.memory, decoded.state))

@@ -76,7 +76,8 @@ class TrainingLog:
         progress = event.progress
         seconds = progress.seconds * (1.0 - event.used) / max(event.used, 1e-9)
         left = str(timedelta(seconds=round(seconds)))
-        numbers = f"loss {event.loss:.3f}  {event.tokens_per_second:,.0f} tokens/s"
+        terms = "".join(f"  {name} {value:.3f}" for name, value in event.terms.items())
+        numbers = f"loss {event.loss:.3f}{terms}  {event.tokens_per_second:,.0f} tokens/s"
         self.metrics(
             "update",
             {
@@ -87,6 +88,7 @@ class TrainingLog:
                 "learning_rate": event.learning_rate,
                 "gradient_norm": event.gradient_norm,
                 "target_tokens_per_second": round(event.tokens_per_second, 1),
+                **event.terms,
             },
         )
         text = (

@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import torch
-from torch import Tensor
 
 from nmt.data.batching import Batch, Position, TrainingBatches
 from nmt.errors import TrainingError
 from nmt.model.seq2seq import Seq2Seq
-from nmt.runtime import products_in
-from nmt.training.loss import training_loss
 from nmt.training.optim import Moment, Schedule, learning_rate, set_rate
+from nmt.training.update import Update, UpdateSettings, update
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far training has come: with the weights, the optimizer and the random generators all that a resume needs."""
+    """How far training has come: with the weights, the optimizer and the random generators all that a resume needs.
+
+    `baseline` is the moving average of the reward, for an attention that draws.
+    """
 
     step: int = 0
     position: Position = field(default_factory=Position)
@@ -79,11 +80,15 @@ class Progress:
     reduction: float = 1.0
     plateau_stale: int = 0
     validated_step: int = 0
+    baseline: float | None = None
 
 
 @dataclass(frozen=True)
 class Logged:
-    """A few updates: mean loss over their target tokens, tokens a second, rate and gradient norm of the last."""
+    """A few updates: mean loss over their target tokens, tokens a second, rate and gradient norm of the last.
+
+    `terms` holds means over the updates of what attention adds: reward, baseline and entropy of one that draws.
+    """
 
     progress: Progress
     loss: float
@@ -91,6 +96,7 @@ class Logged:
     learning_rate: float
     gradient_norm: float
     used: float
+    terms: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -137,7 +143,7 @@ def train(
 
     Raises TrainingError, before the update, where loss or gradient is not a finite number.
     """
-    meter = _Meter(progress.seconds)
+    meter, settings = _Meter(progress.seconds), UpdateSettings(plan.autocast, plan.label_smoothing, plan.clip)
     reason, stopped = _reason(plan, progress), False
     for batch, after, per_epoch in batches.from_position(progress.position):
         if reason is not None:
@@ -146,19 +152,21 @@ def train(
         used = plan.limits.used(progress.step + 1, progress.epochs, progress.seconds)
         rate = learning_rate(plan.schedule, Moment(progress.step + 1, used, progress.reduction))
         set_rate(optimizer, rate)
-        loss, norm = update(
-            model, optimizer, batch.to(device), dtype=plan.autocast, smoothing=plan.label_smoothing, clip=plan.clip
-        )
-        if not (math.isfinite(loss) and math.isfinite(norm)):
-            advice = _advice(progress.step + 1, loss, rate)
+        made = update(model, optimizer, batch.to(device), settings, baseline=progress.baseline)
+        if not made.finite:
+            advice = _advice(progress.step + 1, made.loss, rate)
             yield Failed(progress, advice)
             raise TrainingError(advice)
-        epochs = after.epoch + after.batch / per_epoch
         progress = replace(
-            progress, step=progress.step + 1, position=after, epochs=epochs, seconds=meter.update(loss, batch)
+            progress,
+            step=progress.step + 1,
+            position=after,
+            epochs=after.epoch + after.batch / per_epoch,
+            seconds=meter.update(made, batch),
+            baseline=made.baseline,
         )
         if progress.step % plan.log_every == 0:
-            yield Logged(progress, *meter.read(), rate, norm, used)
+            yield Logged(progress, *meter.read(), rate, made.norm, used, meter.read_terms())
         if progress.step % plan.validate_every == 0:
             event = _validation(progress, plan, validate(), meter)
             progress = event.progress
@@ -170,35 +178,6 @@ def train(
         progress = event.progress
         yield event
     yield Finished(progress, reason or "no batches", stopped)
-
-
-def update(
-    model: Seq2Seq,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    *,
-    dtype: torch.dtype | None,
-    smoothing: float,
-    clip: float | None,
-) -> tuple[float, float]:
-    """One update, with products in `dtype`: loss and gradient norm. Where either is not finite, nothing is changed."""
-    optimizer.zero_grad(set_to_none=True)
-    with products_in(dtype, batch.source_BS.device):
-        decoded = model(batch.source_BS, batch.source_mask_BS, batch.previous_BT)
-        loss = training_loss(
-            decoded.readout_BTR,
-            batch.target_BT,
-            batch.target_mask_BT,
-            weight=model.output,
-            bias=model.output_bias,
-            smoothing=smoothing,
-        )
-    loss.backward()
-    norm: Tensor = torch.nn.utils.clip_grad_norm_(model.parameters(), clip or math.inf)
-    result = loss.item(), norm.item()
-    if all(math.isfinite(value) for value in result):
-        optimizer.step()
-    return result
 
 
 def _validation(progress: Progress, plan: Plan, scores: Mapping[str, float], meter: "_Meter") -> Validated:
@@ -252,17 +231,20 @@ class _Meter:
         self._mark = self._start
         self._loss = 0.0
         self._tokens = 0
+        self._terms: dict[str, list[float]] = {}
 
     def seconds(self) -> float:
         """Seconds of training so far, those of earlier runs included; starts a new stretch."""
         self._mark = time.perf_counter()
         return self._before + self._mark - self._start
 
-    def update(self, loss: float, batch: Batch) -> float:
+    def update(self, made: Update, batch: Batch) -> float:
         """Count a batch; returns the seconds of training so far."""
         tokens = int(batch.target_mask_BT.sum())
-        self._loss += loss * tokens
+        self._loss += made.loss * tokens
         self._tokens += tokens
+        for name, value in made.terms.items():
+            self._terms.setdefault(name, []).append(value)
         self._busy += time.perf_counter() - self._mark
         return self.seconds()
 
@@ -271,3 +253,9 @@ class _Meter:
         result = self._loss / max(self._tokens, 1), self._tokens / max(self._busy, 1e-9)
         self._loss, self._tokens, self._busy = 0.0, 0, 0.0
         return result
+
+    def read_terms(self) -> dict[str, float]:
+        """Mean of each term over the updates since the last reading."""
+        means = {name: sum(values) / len(values) for name, values in self._terms.items()}
+        self._terms = {}
+        return means

@@ -6,6 +6,7 @@ The environment variable NMT_GOLDEN may name another file of the same form with 
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from nmt.attention.attention_over_attention import AttentionOverAttention, prefix_weights
 from nmt.attention.bahdanau import BahdanauAttention
+from nmt.attention.local import LocalAttention
 from nmt.attention.luong import LuongAttention
 from nmt.attention.memory import MemoryAttention
 from nmt.attention.multihead import MultiHeadAttention
@@ -116,6 +119,30 @@ def location(inputs: Numbers, params: Numbers) -> Numbers:
     return luong(score, inputs)
 
 
+def local(inputs: Numbers, params: Numbers, together: bool) -> Numbers:
+    """Step t after those before it, gathered; or `together`, all steps in one call."""
+    predict, step = "W_p" in params, int(inputs.get("t", 0))
+    attention = LocalAttention(
+        score=general_score(params),
+        **widths(inputs),
+        hidden=len(params["v_p"]) if predict else 1,
+        window=int(inputs["D"]),
+        predict=predict,
+        normalizer=softmax,
+    ).double()
+    if predict:
+        put(attention.inner.weight, params["W_p"])
+        put(attention.outer.weight, params["v_p"].unsqueeze(0))
+    memory = attention.remember(inputs["keys"], inputs["mask"])
+    query = inputs["query"].unsqueeze(1)
+    if together:
+        attended, row = attention(query.expand(-1, step + 2, -1), memory), step
+    else:
+        attended, row = attention(query, memory, attention(query.expand(-1, step, -1), memory).state), 0
+    position = {"position": attention.centre(query, attention.initial_state(memory))[:, 0]} if predict else {}
+    return {**position, "weights": attended.weights_BHTS[:, 0, row], "context": attended.context_BTD[:, row]}
+
+
 def attentional_vector(inputs: Numbers, params: Numbers) -> Numbers:
     context, hidden = inputs["context"], inputs["hidden"]
     width = params["W_c"].shape[0]
@@ -197,7 +224,7 @@ def cosine(inputs: Numbers, params: Numbers) -> Numbers:
     class Given(CosineScore):
         """The score, with the key strength that the case gives."""
 
-        def forward(self, query_BTQ: Tensor, keys_BSK: Tensor) -> Tensor:
+        def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
             return cosine_scores(query_BTQ, keys_BSK, inputs["beta"].view(-1, 1, 1))
 
     return luong(Given(**widths(inputs)), inputs)
@@ -221,6 +248,22 @@ def multihead(inputs: Numbers, params: Numbers) -> Numbers:
         put(part.weight, params[f"W_{name}"])
     attended = attention(inputs["query"], attention.remember(inputs["keys"], inputs["mask"]))
     return {"weights": attended.weights_BHTS, "output": attended.context_BTD}
+
+
+def aoa(inputs: Numbers, params: Numbers) -> Numbers:
+    """Row by row, since prefixes differ in length: the query of a row is its last real prefix state."""
+    width, longest = inputs["keys"].shape[2], inputs["prefix"].shape[1]
+    attention = AttentionOverAttention(query_width=width, key_width=width, normalizer=softmax)
+    found: dict[str, list[Tensor]] = {"beta": [], "weights": [], "context": []}
+    for row, length in enumerate(inputs["prefix_mask"].sum(dim=1).tolist()):
+        mask_BS = inputs["mask"][row : row + 1]
+        remembered = attention.remember(inputs["keys"][row : row + 1], mask_BS)
+        attended = attention(inputs["prefix"][row : row + 1, :length], remembered)
+        beta_P = prefix_weights(attended.state.scores_BPS, mask_BS, 1, softmax)[0, 0]
+        found["beta"].append(nn.functional.pad(beta_P, (0, longest - length)))
+        found["weights"].append(attended.weights_BHTS[0, 0, -1])
+        found["context"].append(attended.context_BTD[0, -1])
+    return {name: torch.stack(rows) for name, rows in found.items()}
 
 
 def memory(name: str) -> Callable[[Numbers, Numbers], Numbers]:
@@ -254,12 +297,14 @@ CHECKS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
     "luong.general": general,
     "luong.concat": concat,
     "luong.location": location,
+    **{f"luong.{variant}": partial(local, together=False) for variant in ("local_m", "local_p")},
     "luong.attentional_vector": attentional_vector,
     "bahdanau.decoder_step": lambda inputs, params: bahdanau_step(inputs, params, fast=False),
     "luong.input_feeding_step": input_feeding_step,
     "cosine": cosine,
     "ntm": ntm,
     "multihead": multihead,
+    "aoa": aoa,
     **{name: memory(name) for name in ("memory.adjacent", "memory.layerwise", "memory.temporal")},
 }
 
@@ -277,6 +322,11 @@ def check(name: str, compute: Callable[[Numbers, Numbers], Numbers]) -> None:
 @pytest.mark.parametrize("name", CHECKS)
 def test_golden(name: str) -> None:
     check(name, CHECKS[name])
+
+
+@pytest.mark.parametrize("name", ["luong.local_m", "luong.local_p"])
+def test_golden_local_all_steps_at_once(name: str) -> None:
+    check(name, partial(local, together=True))
 
 
 def test_golden_fast_recurrence() -> None:

@@ -20,7 +20,8 @@ from nmt.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted((ROOT / "configs").glob("**/*.yaml"))
-KINDS = "none, bahdanau, luong, multihead, memory, ntm"
+DEMO = ROOT / "data" / "demo"
+KINDS = "none, bahdanau, luong, local, soft, hard, multihead, attention_over_attention, memory, ntm"
 FILES = {"source": "a.en", "target": "a.de"}
 MINIMAL: dict[str, Any] = {
     "name": "x",
@@ -199,9 +200,14 @@ def test_shipped_configs_load_and_are_named_after_their_file(path: Path, monkeyp
 
 
 def test_the_configs_of_the_demo_corpus_differ_in_attention_alone() -> None:
-    first, *others = [load_config(ROOT / "configs" / f"{name}.yaml") for name in ("bahdanau", *KINDS.split(", "))]
-    for other in others[:1] + others[2:]:
-        assert differences(first, other) == ["name", "model.attention.type"]
+    configs = {path.stem: load_config(path) for path in CONFIGS if load_config(path).data.train.source.parent == DEMO}
+    assert {config.model.attention.type for config in configs.values()} == set(KINDS.split(", "))
+    first = configs.pop("bahdanau")
+    for other in configs.values():
+        name, *rest = differences(first, other)
+        assert name == "name"
+        assert rest
+        assert all(key.startswith("model.attention.") for key in rest)
 
 
 def test_the_json_schema_explains_keys_and_admits_the_shipped_configs_keys() -> None:
@@ -255,12 +261,12 @@ def test_every_key_refuses_a_section_with_its_path_in_one_line(path: str) -> Non
          f"model.attention.type: 'bahdanu' is unknown (did you mean bahdanau?); allowed: {KINDS}"),
         ("model.attention", {"type": 3}, f"model.attention.type: 3 is unknown; allowed: {KINDS}"),
         ("model.attention", {"type": "luong", "window": 5},
-         "model.attention.window: unknown key for type luong; allowed: type, score, input_feeding, hidden, "
-         "max_source_positions, normalizer"),
+         "model.attention.window: unknown key for type luong (it belongs to local); allowed: type, score, "
+         "input_feeding, hidden, max_source_positions, normalizer"),
         ("model.attention", {"type": "luong", "scor": "dot"},
          "model.attention.scor: unknown key for type luong (did you mean model.attention.score?)"),
         ("model.attention", {"type": "bahdanau", "score": "dot"},
-         "model.attention.score: unknown key for type bahdanau (it belongs to luong); "
+         "model.attention.score: unknown key for type bahdanau (it belongs to luong, local); "
          "allowed: type, hidden, normalizer"),
         ("model.attention", {"typ": "luong"}, "model.attention.typ: unknown key (did you mean model.attention.type?)"),
         ("model.attention", {}, f"model.attention.type: is missing; allowed: {KINDS}"),

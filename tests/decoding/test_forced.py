@@ -51,7 +51,8 @@ def test_weights_are_trimmed_to_the_pair_and_sum_to_one(attention: dict[str, obj
         assert layer.shape[1:] == (target, source)
         assert layer.dtype == np.float32
         assert (layer >= 0).all()
-        np.testing.assert_allclose(layer.sum(axis=2), 1.0, atol=1e-5)
+        if attention["type"] != "local":  # whose window may lie past the end, and whose Gaussian takes some away
+            np.testing.assert_allclose(layer.sum(axis=2), 1.0, atol=1e-5)
         assert result.log_probabilities.shape == (target,)
         assert (result.log_probabilities < 0).all()
 
@@ -66,17 +67,17 @@ def test_weights_and_probabilities_are_those_of_a_search_step_by_step(attention:
         state, previous = model.start(*source_batch([source])), BEGIN
         while len(pieces) < 8:
             step = model.step(torch.tensor([previous]), state)
+            rows.append(model.decode(torch.tensor([[previous]]), state).weights)
             scores_V = step.logits_NV.log_softmax(dim=1)[0]
             previous, state = int(scores_V.argmax()), step.state
-            rows.append(step.weights)
             if previous == END:
                 break
             pieces.append(previous)
             gains.append(float(scores_V[previous]))
         else:
             step = model.step(torch.tensor([previous]), state)
+            rows.append(model.decode(torch.tensor([[previous]]), state).weights)
             scores_V = step.logits_NV.log_softmax(dim=1)[0]
-            rows.append(step.weights)
         gains.append(float(scores_V[END]))
     assert pieces
     # With neighbours of other lengths, so that there is padding to be cut off.

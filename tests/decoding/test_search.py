@@ -66,7 +66,7 @@ class Fake:
         logits_V[END] += self.end
         return logits_V
 
-    def start(self, source_BS: Tensor, mask_BS: Tensor) -> Prefixes:
+    def start(self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None) -> Prefixes:
         rows = zip(source_BS, mask_BS, strict=True)
         return Prefixes(tuple((tuple(source[mask].tolist()), ()) for source, mask in rows))
 

@@ -22,6 +22,9 @@ LENGTHS, STEPS = (5, 1, 3), 5
 
 Setting = dict[str, Any]
 
+EQUAL = ("memory", "attention_over_attention")
+"""Mechanisms that need queries and keys of one width."""
+
 
 def tags() -> list[str]:
     sections = get_args(get_args(kinds.AttentionSection)[0])
@@ -72,7 +75,7 @@ def build(
             "tied": tied,
             "dropout": dropout,
             "attention": attention | heads,
-            "encoder": {"hidden": 6 if equal or attention["type"] == "memory" else 8, "layers": layers},
+            "encoder": {"hidden": 6 if equal or attention["type"] in EQUAL else 8, "layers": layers},
             "decoder": {"hidden": 6, "layers": layers, "attend": attend, "readout": readout},
         }
     )
@@ -105,9 +108,9 @@ def stepped(model: Seq2Seq, parts: tuple[Tensor, Tensor, Tensor]) -> tuple[Tenso
     logits, weights = [], []
     for previous_N in previous_BT.unbind(1):
         step = model.step(previous_N, state)
+        weights.append(model.decode(previous_N.unsqueeze(1), state).weights)  # for which no search asks
         state = step.state
         logits.append(step.logits_NV)
-        weights.append(step.weights)
     return torch.stack(logits, dim=1), tuple(torch.cat(layer, dim=2) for layer in zip(*weights, strict=True))
 
 
@@ -404,7 +407,6 @@ def test_tied_embeddings_stay_one_matrix_when_trained() -> None:
 @every_wiring
 def test_one_tensor_of_weights_or_none_at_all(attention: Setting, attend: str, readout: str) -> None:
     model = build(attention, attend, readout, layers=2)
-    source_BS, mask_BS, previous_BT = texts()
     for weights in (forced(model, texts())[1], stepped(model, texts())[1]):
         if attention["type"] == "none":
             assert weights == ()
@@ -412,9 +414,8 @@ def test_one_tensor_of_weights_or_none_at_all(attention: Setting, attend: str, r
             (layer,) = weights
             assert layer.shape[0] == len(LENGTHS)
             assert layer.shape[2:] == (STEPS, max(LENGTHS))
-            close(layer.sum(dim=-1), torch.ones(layer.shape[:-1], dtype=torch.float64))
-    step = model.step(previous_BT[:, 0], model.start(source_BS, mask_BS))
-    assert all(layer.shape[2] == 1 for layer in step.weights)
+            if attention["type"] != "local":  # whose window may lie past the end, and whose Gaussian takes some away
+                close(layer.sum(dim=-1), torch.ones(layer.shape[:-1], dtype=torch.float64))
 
 
 @every_wiring

@@ -36,8 +36,11 @@ def close(found: Tensor, expected: Tensor, tolerance: float = 1e-9) -> None:
 
 
 def agree(parts: Parts, smoothing: float, factor: float = 1.0) -> None:
-    found, expected = smoothed_cross_entropy(*parts, smoothing), torchs(parts, smoothing)
+    (found, gained_N), expected = smoothed_cross_entropy(*parts, smoothing), torchs(parts, smoothing)
     close(found, expected)
+    readout, weight, bias, target = parts
+    close(gained_N, linear(readout, weight, bias).log_softmax(1).gather(1, target.unsqueeze(1)).squeeze(1))
+    assert not gained_N.requires_grad
     leaves = parts[:3]
     pairs = zip(
         torch.autograd.grad(factor * found, leaves), torch.autograd.grad(factor * expected, leaves), strict=True
@@ -65,21 +68,21 @@ def test_it_is_torchs_cross_entropy_whatever_the_size(rows: int, smoothing: floa
 def test_gradients_are_the_numeric_ones(smoothing: float) -> None:
     readout, weight, bias, target = draw(4)
     assert torch.autograd.gradcheck(
-        lambda *leaves: smoothed_cross_entropy(*leaves, target, smoothing), (readout, weight, bias)
+        lambda *leaves: smoothed_cross_entropy(*leaves, target, smoothing)[0], (readout, weight, bias)
     )
 
 
 def test_a_hand_worked_value() -> None:
     """One row, scores 0 and ln 3: p = (1/4, 3/4); with ε = 0.2 the targets are (0.1, 0.9)."""
     readout, weight = torch.ones(1, 1, dtype=torch.float64), torch.tensor([[0.0], [math.log(3)]], dtype=torch.float64)
-    found = smoothed_cross_entropy(readout, weight, torch.zeros(2, dtype=torch.float64), torch.tensor([1]), 0.2)
+    found, _ = smoothed_cross_entropy(readout, weight, torch.zeros(2, dtype=torch.float64), torch.tensor([1]), 0.2)
     assert found.item() == pytest.approx(-0.1 * math.log(0.25) - 0.9 * math.log(0.75))
 
 
 def test_large_scores_stay_finite() -> None:
     readout, weight, bias, target = draw(70, dtype=torch.float32)
     parts = (readout * 1e4, weight, bias, target)
-    found = smoothed_cross_entropy(*parts, 0.1)
+    found, _ = smoothed_cross_entropy(*parts, 0.1)
     close(found, torchs(parts, 0.1), 1e-4)
     assert all(torch.isfinite(grad).all() for grad in torch.autograd.grad(found, (readout, weight, bias)))
 
@@ -88,7 +91,7 @@ def test_bfloat16_products_are_close() -> None:
     parts = draw(70, dtype=torch.float32)
     exact = torchs(parts, 0.1)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        rough = smoothed_cross_entropy(*parts, 0.1)
+        rough, _ = smoothed_cross_entropy(*parts, 0.1)
     assert rough.dtype == torch.float32
     close(rough, exact, 0.02)
     expected = torch.autograd.grad(exact, parts[:3])
@@ -100,7 +103,7 @@ def test_bfloat16_products_are_close() -> None:
 def test_without_gradients_the_value_is_the_same() -> None:
     parts = draw(70)
     with torch.inference_mode():
-        close(smoothed_cross_entropy(*parts, 0.1), torchs(parts, 0.1))
+        close(smoothed_cross_entropy(*parts, 0.1)[0], torchs(parts, 0.1))
 
 
 # training_loss
@@ -116,7 +119,7 @@ def batch(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
 def test_the_loss_is_the_mean_over_real_tokens() -> None:
     readout_BTR, target_BT, mask_BT = batch()
     _, weight, bias, _ = draw(1)
-    found = training_loss(readout_BTR, target_BT, mask_BT, weight=weight, bias=bias, smoothing=0.1)
+    found = training_loss(readout_BTR, target_BT, mask_BT, weight=weight, bias=bias, smoothing=0.1).total
     rows = [(row, step) for row, length in enumerate((4, 1, 2)) for step in range(length)]
     single = [torchs((readout_BTR[place], weight, bias, target_BT[place]), 0.1) for place in rows]
     close(found, torch.stack(single).mean())
@@ -126,13 +129,14 @@ def test_padding_counts_for_nothing() -> None:
     readout_BTR, target_BT, mask_BT = batch()
     readout_BTR.requires_grad_()
     _, weight, bias, _ = draw(1)
-    found = training_loss(readout_BTR, target_BT, mask_BT, weight=weight, bias=bias, smoothing=0.1)
+    found = training_loss(readout_BTR, target_BT, mask_BT, weight=weight, bias=bias, smoothing=0.1).total
     (grad,) = torch.autograd.grad(found, [readout_BTR])
     assert grad[mask_BT].all()
     assert (grad[~mask_BT] == 0).all()
     other_BTR = readout_BTR.detach().masked_fill(~mask_BT.unsqueeze(-1), 99.0)
     other_BT = target_BT.masked_fill(~mask_BT, 3)
-    assert training_loss(other_BTR, other_BT, mask_BT, weight=weight, bias=bias, smoothing=0.1).equal(found)
+    other = training_loss(other_BTR, other_BT, mask_BT, weight=weight, bias=bias, smoothing=0.1)
+    assert other.total.equal(found)
 
 
 # token_scores
