@@ -84,8 +84,10 @@ class LocalAttention(Attention):
         steps, source = query_BTQ.shape[1], memory.mask_BS.shape[1]
         after = replace(before, step_B=before.step_B + steps)
         centre_BT = self.centre(query_BTQ, before)
-        # One step gathers its window. Those of many steps overlap, and would hold each state many times over.
-        position_BW = self._around(centre_BT, source) if steps == 1 and source > 2 * self.window + 1 else None
+        # One step of search gathers its window. The windows of many steps overlap, and would hold each state many times
+        # over; and the gradients of gathered states are added up one by one, which costs more than looking at all.
+        gathers = steps == 1 and source > 2 * self.window + 1 and not self.training
+        position_BW = self._around(centre_BT, source) if gathers else None
         near = memory if position_BW is None else _gathered(memory, position_BW)
         weights_BTW = self._weights(query_BTQ, near, centre_BT, position_BW)
         context_BTD = torch.bmm(weights_BTW.to(near.values_BSD.dtype), near.values_BSD)

@@ -14,6 +14,7 @@ import torch
 
 from nmt.alignment.export import read_json_lines
 from nmt.alignment.links import read_links
+from nmt.attention import ATTENTIONS
 from nmt.checkpoint import RunFolder, newest_run, read_tensors
 from nmt.config.load import parse_config
 from nmt.config.schema import Config
@@ -23,6 +24,7 @@ from nmt.evaluation.aer import score_alignments
 from nmt.evaluation.bleu import bleu, tokenizer_for
 from nmt.experiment import train as experiment
 from nmt.experiment.align import align_given, align_translations
+from nmt.experiment.run import open_run
 from nmt.experiment.train import Trained, resume_training, start_training
 
 Make = Callable[..., Config]
@@ -232,17 +234,36 @@ def test_the_state_holds_all_that_a_resume_needs(trained: Trained) -> None:
 # Variants.
 
 
-@pytest.mark.parametrize("attention", ["luong", "none"])
-def test_other_attentions_train(tiny_config: Make, tmp_path: Path, attention: str) -> None:
+@pytest.mark.parametrize("attention", sorted(ATTENTIONS))
+def test_every_attention_trains_and_is_the_same_after_loading(
+    tiny_config: Make, tmp_path: Path, corpus: Any, attention: str
+) -> None:
     config = tiny_config(f"model.attention={{type: {attention}}}", "training.max_steps=4", "training.validate_every=4")
-    trained = start(config, tmp_path / "run")
+    trained = start(config, tmp_path / "first")
+    shutil.move(tmp_path / "first", tmp_path / "run")
     has_weights = attention != "none"
     said = [line for line in log(tmp_path / "run") if "has no weights, so there are no alignments" in line]
     assert bool(said) != has_weights
     assert ("aer" in trained.scores) == has_weights
     for name in ("test.hyp.links", "test.ref.links", "alignments"):
         assert (tmp_path / "run" / name).exists() == has_weights
-    assert len(read_lines(tmp_path / "run" / "test.hyp")) == 8
+    sources, references = corpus.lines("test.en"), corpus.lines("test.de")
+    opened = open_run(tmp_path / "run", "cpu")
+    translated = [one.texts[0] for one in opened.translator().translate(sources)]
+    assert translated == read_lines(tmp_path / "run" / "test.hyp")
+    if has_weights:
+        links = [one.links for one in align_given(opened, sources, references)]
+        assert links == [one.possible for one in read_links(tmp_path / "run" / "test.ref.links")]
+
+
+def test_a_training_that_draws_reports_reward_baseline_and_entropy(tiny_config: Make, tmp_path: Path) -> None:
+    start(tiny_config("model.attention={type: hard}", "training.max_steps=20", "data.test=null"), tmp_path / "run")
+    updates = [one for one in metrics(tmp_path / "run") if one["event"] == "update"]
+    for one in updates:
+        assert one["reward"] < 0
+        assert one["baseline"] < 0
+        assert 0 < one["entropy"] < math.log(100)
+    assert any(re.search(r"loss \S+  reward \S+  entropy \S+  baseline ", line) for line in log(tmp_path / "run"))
 
 
 def test_separate_vocabularies_and_no_test_text(tiny_config: Make, tmp_path: Path) -> None:
@@ -417,9 +438,10 @@ def timeless(folder: Path) -> list[dict[str, Any]]:
         ("model.attention={type: luong}", "training.precision=bfloat16"),
         ("training.schedule=inverse_sqrt", "training.warmup=10", "model.decoder.layers=2", "training.weight_decay=0.1"),
         ("training.schedule=cosine", "training.warmup=5"),
+        ("model.attention={type: hard}",),
         ("training.schedule=plateau", "training.plateau={factor: 0.5, patience: 0}", "training.validate_every=5"),
     ],
-    ids=["bahdanau", "luong in bfloat16", "inverse_sqrt", "cosine", "plateau"],
+    ids=["bahdanau", "luong in bfloat16", "inverse_sqrt", "cosine", "hard", "plateau"],
 )
 def test_an_interrupted_training_goes_on_exactly(
     tiny_config: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: Sequence[str]
