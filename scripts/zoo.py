@@ -66,7 +66,7 @@ def keep(run_folder: Path, kept: Path) -> None:
     sources, references = read_lines(Path(test.source)), read_lines(Path(test.target))
     buckets = bleu_by_length(sources, read_lines(run_folder / "test.hyp"), references)
     scores |= {name: meta[name] for name in ("parameters", "precision", "ended")} | {"updates": meta["step"]}
-    scores["by_length"] = [asdict(bucket) for bucket in buckets]
+    scores["by_length"] = [asdict(bucket) for bucket in buckets if bucket.sentences]
     kept.mkdir(parents=True, exist_ok=True)
     shutil.copy(run_folder / "metrics.jsonl", kept)
     if run.has_weights:

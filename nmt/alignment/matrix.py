@@ -5,11 +5,11 @@ Shapes: T target and S source words or pieces, H heads, W words of one side (wit
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from nmt.errors import DataError
+from nmt.errors import ConfigError, DataError
 
 Array = np.ndarray[Any, Any]
 
@@ -65,19 +65,47 @@ def pool_words(
     return pooled_WW.astype(np.float32)
 
 
-def reduce_heads(weights_HTS: Array, head: int | None) -> Array:
+@dataclass(frozen=True)
+class MapChoice:
+    """Which of the H maps of an attention is wanted: what they are, and one's number from 0, their mean, or all."""
+
+    kind: Literal["head", "hop"]
+    which: int | Literal["mean", "all"]
+
+
+def parse_choice(head: str | None, hop: str | None) -> MapChoice | None:
+    """The choice that `--head` or `--hop` asks for by a number from 0, `mean` or `all`; None where neither is given.
+
+    Raises ConfigError where both are given, and on any other text.
+    """
+    if head is not None and hop is not None:
+        raise ConfigError("--head and --hop: an attention has either heads or hops; give one of the two")
+    kind: Literal["head", "hop"] = "head" if hop is None else "hop"
+    text = head if hop is None else hop
+    if text is None:
+        return None
+    if text == "mean":
+        return MapChoice(kind, "mean")
+    if text == "all":
+        return MapChoice(kind, "all")
+    if text.isascii() and text.isdigit():
+        return MapChoice(kind, int(text))
+    raise ConfigError(f"--{kind} {text}: is unknown; allowed: a {kind}'s number, counted from 0, mean, or all")
+
+
+def reduce_heads(weights_HTS: Array, head: int | None, *, kind: str = "head") -> Array:
     """Make one map [T, S] of the H maps of a layer: their mean, or the single map `head` (0-based).
 
-    Raises DataError where there is no such head.
+    `kind` is what the maps are called. Raises DataError where there is no such one.
     """
     if head is None:
         return np.asarray(weights_HTS.mean(axis=0))
     heads = weights_HTS.shape[0]
     if not 0 <= head < heads:
-        allowed = "allowed is 0" if heads == 1 else f"allowed are 0 to {heads - 1}"
+        numbers = "only 0" if heads == 1 else f"0 to {heads - 1}"
         raise DataError(
-            f"head {head} was asked for, and this attention has {heads} (counted from 0): {allowed}, or none for "
-            f"their mean"
+            f"{kind} {head} was asked for, and this attention has {heads} (counted from 0); allowed: {numbers}, mean, "
+            f"or all"
         )
     return np.asarray(weights_HTS[head])
 

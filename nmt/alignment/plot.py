@@ -1,7 +1,7 @@
 """Pictures of alignments, in the manner of Bahdanau et al. 2015, figure 3: a grey map, source words above it.
 
-The only file that imports matplotlib, and only its objects: no pyplot, no figure kept, no setting left changed. Lengths
-are in inches, the unit of matplotlib's figures; S source and T target words.
+Imports matplotlib's objects alone: no pyplot, no figure kept, no setting left changed. What other pictures need as well
+is public: settings, fonts, saving. Lengths are in inches, the unit of matplotlib's figures; S source, T target words.
 """
 
 import textwrap
@@ -77,11 +77,10 @@ def plot_alignment(
     The folder of `path` is made if missing. Raises DataError on another suffix, on gold links outside the matrix, and
     where the file cannot be written.
     """
-    if path.suffix.lower() not in _FORMATS:
-        raise DataError(f"{path}: pictures end in {', '.join(_FORMATS)}; give one of these")
-    with _own_settings():
+    check_suffix(path)
+    with own_settings():
         figure, notes = draw_alignment(matrix, title=title, gold=gold)
-        _save(figure, path)
+        save_figure(figure, path)
     return notes
 
 
@@ -94,9 +93,9 @@ def draw_alignment(
     """
     if gold is not None:
         check_range(gold.possible, len(matrix.source), len(matrix.target), "gold")
-    source, target, title = _labels(matrix.source), _labels(matrix.target), _printable(" ".join((title or "").split()))
-    families, notes = _choose_fonts([*source, *target, title])
-    with _own_settings():
+    source, target, title = _labels(matrix.source), _labels(matrix.target), printable(" ".join((title or "").split()))
+    families, notes = choose_fonts([*source, *target, title])
+    with own_settings():
         figure = Figure(dpi=100, facecolor="white")
         canvas = FigureCanvasAgg(figure)
         axes = figure.add_axes((0.1, 0.1, 0.8, 0.8), label="map")
@@ -224,7 +223,7 @@ def _wrap(title: Text, width: float, allowed: float) -> None:
 def _labels(words: Iterable[str]) -> list[str]:
     labels = []
     for word in words:
-        label = _printable(word) if word.strip() else "␣"
+        label = printable(word) if word.strip() else "␣"
         if len(label) > _LONGEST_LABEL:
             half = _LONGEST_LABEL // 2
             label = f"{label[:half]}…{label[1 - half :]}"
@@ -232,12 +231,18 @@ def _labels(words: Iterable[str]) -> list[str]:
     return labels or ["(no words)"]
 
 
-def _printable(text: str) -> str:
+def check_suffix(path: Path) -> None:
+    """Raise DataError unless the suffix is one that pictures have."""
+    if path.suffix.lower() not in _FORMATS:
+        raise DataError(f"{path}: pictures end in {', '.join(_FORMATS)}; give one of these")
+
+
+def printable(text: str) -> str:
     """Put a replacement sign for control characters and half surrogates, which neither fonts nor SVG files can hold."""
     return "".join("\ufffd" if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
 
 
-def _choose_fonts(texts: Iterable[str]) -> tuple[list[str], list[str]]:
+def choose_fonts(texts: Iterable[str]) -> tuple[list[str], list[str]]:
     """Choose font families that have the letters of `texts` between them, and write a note for each script without one.
 
     matplotlib takes each letter from the first family that has it.
@@ -268,19 +273,20 @@ def _has(family: str, letter: str) -> bool:
 
 
 @contextmanager
-def _own_settings() -> Iterator[None]:
+def own_settings() -> Iterator[None]:
     """For a while: ours on matplotlib's defaults, whatever the user's (TeX, say); no warnings of missing letters."""
     with style.context(["default", _SETTINGS]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the format of the suffix, whole. Raises DataError where it cannot be written."""
     suffix = path.suffix.lower()
     # Without the date the same picture is the same file.
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
     # Publishers want TrueType (42) in a PDF, but the usual East Asian fonts come out empty unless written as Type 3.
-    east_asian = set(_EAST_ASIAN_FONTS) & {family for text in figure.texts for family in text.get_fontfamily()}
+    east_asian = set(_EAST_ASIAN_FONTS) & {family for text in figure.findobj(Text) for family in text.get_fontfamily()}
     matplotlib.rcParams["pdf.fonttype"] = 3 if east_asian else 42
     dots = min(_DOTS, _MAX_PIXELS / max(figure.get_size_inches()))
     try:

@@ -17,10 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.attention.base import Attended, Attention, AttentionState, Memory, Normalizer
-from nmt.attention.scores import cosine_scores
-
-_STRENGTH = 5.0
-"""Where the key strength starts, before softplus."""
+from nmt.attention.scores import STRENGTH, cosine_scores
 
 _TINY = 1e-20
 """The logarithm of a weight is taken of no less than this; raised to γ it is nothing all the same."""
@@ -60,8 +57,7 @@ class NtmAttention(Attention):
         self.normalizer = normalizer
         self.context_width = key_width
         self.parameters_of = nn.Linear(query_width, key_width + 6)
-        # A cosine lies between −1 and 1: with a small strength content could not stand out, and would not be learnt.
-        nn.init.constant_(self.parameters_of.bias[key_width : key_width + 1], _STRENGTH)
+        nn.init.constant_(self.parameters_of.bias[key_width : key_width + 1], STRENGTH)
 
     def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
         return Memory(keys_BSK=states_BSD, values_BSD=states_BSD, mask_BS=mask_BS)

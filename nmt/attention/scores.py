@@ -55,6 +55,11 @@ class ScaledDotScore(Score):
         return torch.bmm(query_BTQ * self.scale, keys_BSK.transpose(1, 2))
 
 
+STRENGTH = 5.0
+"""Where a key strength starts, before softplus. A cosine lies between −1 and 1: with a small strength no position could
+stand out, and where to look would hardly be learnt."""
+
+
 def cosine_scores(query_BTQ: Tensor, keys_BSK: Tensor, strength_BT1: Tensor) -> Tensor:
     """β cos(q, k), [B, T, S]; 0 where a query or a key is zero."""
     normalize = nn.functional.normalize
@@ -68,6 +73,7 @@ class CosineScore(Score):
         super().__init__()
         _require_equal_widths("cosine", query_width, key_width)
         self.strength = nn.Linear(query_width, 1)
+        nn.init.constant_(self.strength.bias, STRENGTH)
 
     def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
         return cosine_scores(query_BTQ, keys_BSK, nn.functional.softplus(self.strength(query_BTQ)))

@@ -1,35 +1,46 @@
 """Where did the model look? Matrices and links of its own translations, or of given ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from nmt.alignment.export import SentenceAlignment
 from nmt.alignment.links import argmax_links
-from nmt.alignment.matrix import AlignmentMatrix, reduce_heads
+from nmt.alignment.matrix import AlignmentMatrix, MapChoice, reduce_heads
 from nmt.alignment.units import pool_units, units_of
 from nmt.data.batching import Example
 from nmt.data.tokenizer import Pieces
 from nmt.decoding.translate import Translation
-from nmt.errors import DataError
+from nmt.errors import ConfigError, DataError
 from nmt.experiment.run import Run
 
 
+@dataclass(frozen=True)
+class Aligned:
+    """The alignment of each line with `targets`; `each` holds, where all maps were asked for, those by each map alone.
+
+    Its keys are `head0`, `head1` and so on, or `hop0`.
+    """
+
+    targets: list[str]
+    alignments: list[SentenceAlignment]
+    each: dict[str, list[SentenceAlignment]]
+
+
 def align_translations(
-    run: Run, translations: Sequence[Translation], *, unit: str | None = None, head: int | None = None
+    run: Run, translations: Sequence[Translation], *, unit: str | None = None
 ) -> list[SentenceAlignment]:
     """The alignment of each line with its best translation."""
-    written = [run.target.written(translation.hypotheses[0].pieces) for translation in translations]
     sources = [translation.source for translation in translations]
-    texts = [translation.texts[0] for translation in translations]
-    return _align(run, sources, texts, written, unit, head)
+    return _align(run, sources, _texts(translations), _written(run, translations), unit, _maps(run)).alignments
 
 
 def align_given(
-    run: Run, sources: Sequence[str], targets: Sequence[str], *, unit: str | None = None, head: int | None = None
+    run: Run, sources: Sequence[str], targets: Sequence[str], *, unit: str | None = None
 ) -> list[SentenceAlignment]:
     """The alignment of each line with a given translation, forced."""
-    return _align(run, sources, targets, [run.target.encode(target) for target in targets], unit, head)
+    return align_text(run, sources, targets, unit=unit).alignments
 
 
 def align_text(
@@ -38,23 +49,52 @@ def align_text(
     targets: Sequence[str] | None,
     *,
     unit: str | None = None,
-    head: int | None = None,
-) -> tuple[list[SentenceAlignment], list[str]]:
-    """The alignment of each line with its given translation or, without `targets`, the run's own; and that."""
+    choice: MapChoice | None = None,
+) -> Aligned:
+    """The alignment of each line with its given translation or, without `targets`, the run's own.
+
+    Looks at the mean of an attention's heads, the last of its hops, or what `choice` says instead. With all of them,
+    the default map stands beside each alone. Raises DataError where the run has no weights or no such map, ConfigError
+    where heads are asked for and it has hops, or the reverse.
+    """
+    maps = _maps(run, choice)  # what cannot be is said before the translation, which may take long
     if targets is not None:
-        return align_given(run, sources, targets, unit=unit, head=head), list(targets)
-    _require_weights(run)
+        return _align(run, sources, targets, [run.target.encode(target) for target in targets], unit, maps)
     translations = run.translator().translate(sources)
-    alignments = align_translations(run, translations, unit=unit, head=head)
-    return alignments, [translation.texts[0] for translation in translations]
+    return _align(run, sources, _texts(translations), _written(run, translations), unit, maps)
 
 
-def _require_weights(run: Run) -> None:
+def _texts(translations: Sequence[Translation]) -> list[str]:
+    return [translation.texts[0] for translation in translations]
+
+
+def _written(run: Run, translations: Sequence[Translation]) -> list[Pieces]:
+    return [run.target.written(translation.hypotheses[0].pieces) for translation in translations]
+
+
+def _maps(run: Run, choice: MapChoice | None = None) -> dict[str, int | None]:
+    """The map that links come from, under the name "", and those beside it; None is the mean of all."""
     if not run.has_weights:
         raise DataError(
             f"{run.folder.path}: its attention is none, which has no weights to look at; take a run with another "
             f"model.attention"
         )
+    # Hops follow one another: the last tells what was read.
+    kind = "hop" if run.model.decoder.attention.last_map else "head"
+    if choice is not None and choice.kind != kind:
+        raise ConfigError(
+            f"--{choice.kind} {choice.which}: the attention of {run.folder.path} ({run.config.model.attention.type}) "
+            f"has {kind}s; give --{kind} instead"
+        )
+    weights_HTS = run.forced([Example((), ())])[0].weights[-1]  # an empty pair tells how many there are
+    if choice is not None and isinstance(choice.which, int):
+        reduce_heads(weights_HTS, choice.which, kind=kind)
+        return {"": choice.which}
+    if choice is not None and choice.which == "mean":
+        return {"": None}
+    count = len(weights_HTS)
+    each: dict[str, int | None] = {f"{kind}{number}": number for number in range(count)}
+    return {"": count - 1 if kind == "hop" else None} | (each if choice is not None else {})
 
 
 def _align(
@@ -63,20 +103,18 @@ def _align(
     targets: Sequence[str],
     written: Sequence[Pieces],
     unit: str | None,
-    head: int | None,
-) -> list[SentenceAlignment]:
-    _require_weights(run)
+    maps: Mapping[str, int | None],
+) -> Aligned:
     unit = unit or run.config.alignment.unit
     read = [run.source.encode(source) for source in sources]
     examples = [Example(source.numbers, target.numbers) for source, target in zip(read, written, strict=True)]
-    alignments = []
+    found: dict[str, list[SentenceAlignment]] = {name: [] for name in maps}
     for index, forced in enumerate(run.forced(examples)):
         columns = units_of(sources[index], read[index].texts, read[index].spans, unit)
         rows = units_of(targets[index], written[index].texts, written[index].spans, unit)
-        weights_HTS = forced.weights[-1]
-        # Hops follow one another: unless one is asked for, the last tells what was read.
-        chosen = len(weights_HTS) - 1 if head is None and run.model.decoder.attention.last_map else head
-        pooled = pool_units(reduce_heads(weights_HTS, chosen), columns, rows)
-        matrix = AlignmentMatrix(columns.labels, rows.labels, np.asarray(pooled))
-        alignments.append(SentenceAlignment(matrix, argmax_links(matrix.weights), index))
-    return alignments
+        for name, number in maps.items():
+            pooled = pool_units(reduce_heads(forced.weights[-1], number), columns, rows)
+            matrix = AlignmentMatrix(columns.labels, rows.labels, np.asarray(pooled))
+            found[name].append(SentenceAlignment(matrix, argmax_links(matrix.weights), index))
+    alignments = found.pop("")
+    return Aligned(list(targets), alignments, each=found)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment.matrix import AlignmentMatrix, pool_words, reduce_heads
-from nmt.errors import DataError
+from nmt.alignment.matrix import AlignmentMatrix, MapChoice, parse_choice, pool_words, reduce_heads
+from nmt.errors import ConfigError, DataError
 
 # Source "un|happy cat </s>", target "der Un|mut </s>".
 PIECES = np.array(
@@ -91,8 +91,41 @@ def test_heads_are_averaged_or_one_is_taken() -> None:
 
 @pytest.mark.parametrize("head", [-1, 3])
 def test_a_head_that_is_not_there_is_an_error_that_says_how_many_there_are(head: int) -> None:
-    with pytest.raises(DataError, match=rf"head {head} .* has 3 .*0 to 2"):
-        reduce_heads(np.zeros((3, 2, 2)), head)
+    for kind in ("head", "hop"):
+        with pytest.raises(DataError, match=rf"^{kind} {head} .* has 3 .*0 to 2"):
+            reduce_heads(np.zeros((3, 2, 2)), head, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("head", "hop", "expected"),
+    [
+        (None, None, None),
+        ("0", None, MapChoice("head", 0)),
+        ("12", None, MapChoice("head", 12)),
+        ("mean", None, MapChoice("head", "mean")),
+        ("all", None, MapChoice("head", "all")),
+        (None, "0", MapChoice("hop", 0)),
+        (None, "mean", MapChoice("hop", "mean")),
+        (None, "all", MapChoice("hop", "all")),
+    ],
+)
+def test_a_choice_is_a_number_the_mean_or_all(head: str | None, hop: str | None, expected: MapChoice | None) -> None:
+    assert parse_choice(head, hop) == expected
+
+
+@pytest.mark.parametrize("text", ["-1", "1.0", "", "first", "None", "Mean", "1 2", "²", "٣"])
+def test_what_is_no_choice_is_an_error_that_says_what_is(text: str) -> None:
+    for kind, options in (("head", (text, None)), ("hop", (None, text))):
+        with pytest.raises(ConfigError) as error:
+            parse_choice(*options)
+        assert str(error.value).startswith(f"--{kind} {text}: ")
+        assert all(word in str(error.value) for word in ("number", "mean", "all"))
+
+
+def test_heads_and_hops_cannot_both_be_chosen() -> None:
+    for choice in ("0", "mean", "nonsense"):
+        with pytest.raises(ConfigError, match=r"--head and --hop"):
+            parse_choice("0", choice)
 
 
 def test_a_matrix_holds_float32_and_refuses_labels_that_do_not_fit() -> None:

@@ -339,7 +339,7 @@ def test_a_font_for_a_script_is_taken_where_it_is_installed(monkeypatch) -> None
     monkeypatch.setattr(plot, "_has", lambda family, letter: family == "Noto Sans Devanagari" or letter.isascii())
     entry = type("Entry", (), {"name": "Noto Sans Devanagari"})
     monkeypatch.setattr(plot.fontManager, "ttflist", [*plot.fontManager.ttflist, entry])
-    assert plot._choose_fonts(["a", "खाना"]) == (["DejaVu Sans", "Noto Sans Devanagari"], [])
+    assert plot.choose_fonts(["a", "खाना"]) == (["DejaVu Sans", "Noto Sans Devanagari"], [])
 
 
 def test_pyplot_stays_out() -> None:

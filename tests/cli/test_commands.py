@@ -91,6 +91,16 @@ def blind(tiny_config: Make, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def several(tiny_config: Make, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run with two heads and one with three hops."""
+    folder = tmp_path_factory.mktemp("several")
+    for name, setting in (("multihead", "heads: 2"), ("memory", "hops: 3")):
+        changes = (f"model.attention={{type: {name}, {setting}}}", "training.max_steps=2", "data.test=null")
+        start_training(tiny_config(*changes), folder / name, device="cpu")
+    return {"head": folder / "multihead", "hop": folder / "memory"}
+
+
 # From one command to the next.
 
 
@@ -425,6 +435,89 @@ def test_scores_by_length_are_computed_where_they_are_asked_for(opened: Any, cor
     assert evaluate_run(opened, text, by_length=True).buckets
 
 
+def test_runs_are_evaluated_side_by_side(run: Path, blind: Path, corpus: Any) -> None:
+    text = ("evaluate", "--source", corpus.folder / "test.en", "--reference", corpus.folder / "test.de")
+    other = Path(shutil.copytree(blind, "blind"))
+    single = [done(*text, "--run", one, "--by-length").split("\n") for one in (run, other)]
+    lines = done(*text, "--run", run, "--run", other, "--by-length").split("\n")
+    assert lines[:11] == ["tiny", *single[0][:3], "", "blind", *single[1][:3], "", "BLEU by length"]
+    assert lines[11].split() == ["source", "words", "sentences", "tiny", "blind"]
+    for row, *alone in zip(lines[12:-1], single[0][4:-1], single[1][4:-1], strict=True):
+        assert row.split() == [*alone[0].split(), alone[1].split()[-1]]
+    assert len(lines) == 12 + 5 + 1
+    assert "by length" not in done(*text, "--run", run, "--run", other)
+
+
+def test_runs_side_by_side_as_json_are_an_object_each(run: Path, blind: Path, corpus: Any) -> None:
+    text = ("evaluate", "--source", corpus.folder / "test.en", "--reference", corpus.folder / "test.de", "--json")
+    other = Path(shutil.copytree(blind, "other/tiny"))
+    single = [json.loads(done(*text, "--run", one, "--by-length")) for one in (run, other)]
+    assert single[0] != single[1]
+    both = json.loads(done(*text, "--run", run, "--run", other, "--by-length"))
+    assert both == {str(run): single[0], "other/tiny": single[1]}
+    assert list(json.loads(done(*text, "--run", Path(shutil.copytree(run, "new")), "--run", other))) == ["new", "tiny"]
+
+
+@pytest.mark.parametrize("name", ["by_length.png", "to/some.svg", "a.PDF"])
+def test_bleu_by_length_is_drawn(
+    run: Path, blind: Path, corpus: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import nmt.evaluation.plot as plot
+
+    drawn = []
+    real = plot.draw_by_length
+    monkeypatch.setattr(plot, "draw_by_length", lambda runs: (drawn.append(runs), real(runs))[1])
+    command = ("evaluate", "--source", corpus.folder / "test.en", "--reference", corpus.folder / "test.de")
+    where = () if name == "by_length.png" else ("--output", name)
+    options = ("--by-length", "--plot", *where, "--json")
+    code, output, errors = nmt(*command, "--run", run, "--run", Path(shutil.copytree(blind, "blind")), *options)
+    assert (code, errors) == (0, f"BLEU by length drawn in {name}\n")
+    assert Path(name).read_bytes()[:4] in (b"\x89PNG", b"<?xm", b"%PDF")
+    (given,) = drawn
+    scores = json.loads(output)
+    assert {run: [bucket.bleu for bucket in buckets] for run, buckets in given.items()} == {
+        run: [bucket["bleu"] for bucket in scores[run]["by_length"]] for run in ("tiny", "blind")
+    }
+
+
+def test_one_run_is_drawn_too(runs: Path, corpus: Any) -> None:
+    command = ("evaluate", "--source", corpus.folder / "test.en", "--reference", corpus.folder / "test.de")
+    plain = done(*command, "--by-length")
+    code, output, errors = nmt(*command, "--by-length", "--plot")
+    assert (code, output) == (0, plain)
+    assert errors == "run runs/newer\nBLEU by length drawn in by_length.png\n"
+    assert Path("by_length.png").exists()
+
+
+def test_what_evaluate_cannot_draw_or_compare_is_refused_before_anything_is_translated(
+    run: Path, corpus: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import nmt.experiment.evaluate as experiment
+
+    monkeypatch.setattr(experiment, "evaluate_run", lambda *_, **__: pytest.fail("translated"))
+    command = ("evaluate", "--source", corpus.folder / "test.en", "--reference", corpus.folder / "test.de")
+    one = (*command, "--run", run)
+    assert "--by-length" in mistake(*one, "--plot")
+    assert "--by-length" in mistake(*one, "--plot", "--output", "a.png")
+    assert all(word in mistake(*one, "--by-length", "--output", "a.png") for word in ("--output a.png", "--plot"))
+    for name in ("a.gif", "a", "png"):
+        message = mistake(*one, "--by-length", "--plot", "--output", name)
+        assert all(word in message for word in (f"{name}: ", ".png", ".svg", ".pdf"))
+    assert "given twice" in mistake(*one, "--run", run)
+    assert "not a run folder" in mistake(*one, "--run", "nowhere")
+    assert os.listdir() == []
+
+
+def test_a_picture_that_cannot_be_written_is_one_line_after_the_scores(run: Path, corpus: Any) -> None:
+    Path("file").touch()
+    files = ("--source", corpus.folder / "test.en", "--reference", corpus.folder / "test.de")
+    command = ("evaluate", *files, "--run", run, "--by-length")
+    code, output, errors = nmt(*command, "--plot", "--output", "file/a.png")
+    assert (code, output) == (2, done(*command))
+    assert errors.startswith("nmt: file/a.png: cannot be written (")
+    assert errors.count("\n") == 1
+
+
 def test_evaluate_refuses_texts_that_do_not_fit(run: Path, corpus: Any) -> None:
     Path("short.de").write_text("eins\n")
     Path("empty").touch()
@@ -507,6 +600,101 @@ def test_pictures_of_an_earlier_text_do_not_stay(run: Path) -> None:
     assert set(os.listdir("there")) == written | {"mine.png", "00001.png"}
 
 
+WRITTEN = {"alignments.jsonl", "links.txt", "target.txt"}
+TWO_LINES = "Anna buys bread .\nthe cat sees a house .\n"
+
+
+@pytest.mark.parametrize(("kind", "count"), [("head", 2), ("hop", 3)])
+def test_each_map_is_drawn_and_written_by_itself(several: dict[str, Path], kind: str, count: int) -> None:
+    command = ("align", "--run", several[kind])
+    plain = done(*command, "--output", "plain", stdin=TWO_LINES)
+    assert done(*command, f"--{kind}", "all", "--plot", stdin=TWO_LINES) == plain  # links are those of the default map
+    names = [f"{kind}{number}" for number in range(count)]
+    pictures = {f"000{line}.{name}.png" for line in (1, 2) for name in names}
+    assert set(os.listdir("alignments")) == WRITTEN | pictures | {f"alignments.{name}.jsonl" for name in names}
+    for file in WRITTEN:
+        assert Path("alignments", file).read_bytes() == Path("plain", file).read_bytes()
+    assert len({Path("alignments", name).read_bytes() for name in pictures}) == len(pictures)
+    for number, name in enumerate(names):
+        alone = ("--output", name, "--plot")
+        links = done(*command, f"--{kind}", number, *alone, stdin=TWO_LINES)
+        assert set(os.listdir(name)) == WRITTEN | {"0001.png", "0002.png"}
+        assert Path(name, "alignments.jsonl").read_bytes() == Path(f"alignments/alignments.{name}.jsonl").read_bytes()
+        assert [one.links for one in read_json_lines(Path(f"alignments/alignments.{name}.jsonl"))] == [
+            one.possible for one in read_links(Path(name, "links.txt"))
+        ]
+        assert links == Path(name, "links.txt").read_text()
+        for line in (1, 2):
+            assert Path(name, f"000{line}.png").read_bytes() == Path(f"alignments/000{line}.{name}.png").read_bytes()
+
+
+@pytest.mark.parametrize(("kind", "default"), [("head", "mean"), ("hop", "2")])
+def test_the_default_map_is_the_mean_of_heads_and_the_last_hop(
+    several: dict[str, Path], kind: str, default: str
+) -> None:
+    found = {}
+    for choice in ((), (f"--{kind}", default), (f"--{kind}", "mean"), (f"--{kind}", "0")):
+        done("align", "--run", several[kind], *choice, stdin=TWO_LINES)
+        found[choice] = Path("alignments/alignments.jsonl").read_text()
+    assert found[()] == found[f"--{kind}", default]
+    assert len(set(found.values())) == (2 if default == "mean" else 3)
+
+
+def test_the_error_rate_is_that_of_the_chosen_map_and_gold_is_outlined_in_each(
+    several: dict[str, Path], corpus: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import nmt.alignment.plot as plot
+
+    drawn = []
+    monkeypatch.setattr(plot, "plot_alignment", lambda matrix, path, gold: drawn.append((path.name, gold)) or [])
+    gold = corpus.folder / "test.links"
+    files = ("--source", corpus.folder / "test.en", "--target", corpus.folder / "test.de", "--gold", gold)
+    command = ("align", "--run", several["hop"], *files)
+    rate = done(*command, "--hop", "all", "--plot")
+    assert rate == done(*command) == done(*command, "--hop", "2")
+    expected = read_links(gold)
+    assert drawn == [
+        (f"{line:04}.hop{hop}.png", links) for hop in range(3) for line, links in enumerate(expected, start=1)
+    ]
+
+
+def test_pictures_and_matrices_of_single_maps_do_not_stay(several: dict[str, Path]) -> None:
+    Path("there").mkdir()
+    own = {"0001.head.png", "0001.head0.txt", "0001.layer0.png", "alignments.head.jsonl", "1.head0.png", "notes"}
+    for name in own:
+        Path("there", name).touch()
+    earlier = ("0001.head1.png", "0002.hop12.svg", "12345.head0.pdf", "12345.png", "alignments.hop2.jsonl")
+    command = ("align", "--run", several["head"], "--output", "there")
+    done(*command, "--head", "all", "--plot", stdin=TWO_LINES)
+    for name in earlier:
+        Path("there", name).touch()
+    done(*command, "--plot", stdin="Anna buys bread .\n")
+    assert set(os.listdir("there")) == WRITTEN | own | {"0001.png"}
+    done(*command, "--head", "all", stdin="Anna buys bread .\n")
+    assert set(os.listdir("there")) == WRITTEN | own | {"alignments.head0.jsonl", "alignments.head1.jsonl"}
+
+
+def test_maps_that_cannot_be_chosen_are_refused(run: Path, several: dict[str, Path], blind: Path) -> None:
+    def refused(path: Path, *options: str) -> str:
+        return mistake("align", "--run", path, *options, stdin=TWO_LINES)
+
+    for kind, other, last in (("head", "hop", 1), ("hop", "head", 2)):
+        for which in ("0", "mean", "all"):
+            message = refused(several[kind], f"--{other}", which)
+            assert all(word in message for word in (f"--{other} {which}", f"{kind}s", f"give --{kind}"))
+        message = refused(several[kind], f"--{kind}", str(last + 1))
+        assert all(word in message for word in (f"{kind} {last + 1} ", f"0 to {last}", "mean", "all"))
+        for which in ("-1", "first", "0.5", ""):
+            message = refused(several[kind], f"--{kind}", which)
+            assert all(word in message for word in (f"--{kind} {which}: ", "number", "mean", "all"))
+        assert "--head and --hop" in refused(several[kind], "--head", "0", "--hop", "0")
+    message = refused(run, "--head", "1")
+    assert "head 1 " in message
+    assert "only 0" in message
+    assert "attention is none" in refused(blind, "--head", "0")
+    assert not Path("alignments").exists()
+
+
 def test_align_where_nothing_can_be_written_is_one_line(run: Path) -> None:
     Path("file").touch()
     for folder in ("file", "file/below"):
@@ -537,7 +725,6 @@ def test_what_align_refuses(run: Path, blind: Path, corpus: Any) -> None:
     assert "--gold" in mistake(*command, "--json")
     assert all(word in mistake(*command, "--unit", "letter") for word in ("letter", "word", "character", "piece"))
     assert all(word in mistake(*command, "--format", "gif") for word in ("gif", "png", "svg", "pdf"))
-    assert "head 1" in mistake(*command, "--head", "1")
     assert "2" in mistake(*command, "--target", target, "--gold", gold, "--gold-base", "2")
     assert "nowhere" in mistake(*command, "--target", target, "--gold", "nowhere")
     assert "attention is none" in mistake("align", "--run", blind, "--source", source)
