@@ -46,6 +46,9 @@ KINDS: dict[str, tuple[str, str]] = {
 SENTENCE = 318
 """The test sentence whose picture is drawn, from 0."""
 
+DRAWN = ("none", "bahdanau", "luong", "local_p", "hard", "multihead")
+"""The kinds whose BLEU by length is drawn."""
+
 
 def keep(run_folder: Path, kept: Path) -> None:
     """Take scores, metrics, links and pictures from a finished run."""
@@ -85,11 +88,7 @@ def keep(run_folder: Path, kept: Path) -> None:
 
 def page(kept: Path) -> str:
     """The page, from what was kept of the runs that have finished."""
-    found = {
-        name: json.loads((kept / name / "scores.json").read_text(encoding="utf-8"))
-        for name in KINDS
-        if (kept / name / "scores.json").exists()
-    }
+    found = _found(kept)
     speeds_file = kept / "speed.json"
     speeds = json.loads(speeds_file.read_text(encoding="utf-8")) if speeds_file.exists() else {}
     parts = [(kept / "introduction.md").read_text(encoding="utf-8").strip(), _table(found, speeds), _lengths(found)]
@@ -103,7 +102,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _table(found: dict[str, Any], speeds: dict[str, Any]) -> str:
-    signature = next(iter(found.values()))["bleu"]["signature"] if found else ""
+    signature = next(iter(found.values()))["bleu"]["signature"]
     lines = [
         "## Side by side",
         "",
@@ -129,8 +128,27 @@ def _table(found: dict[str, Any], speeds: dict[str, Any]) -> str:
     return "\n".join([*lines, "", f"BLEU: `{signature}`."])
 
 
+def draw_lengths(kept: Path) -> None:
+    """Write the picture of BLEU by length."""
+    from nmt.evaluation.bleu import LengthBucket
+    from nmt.evaluation.plot import plot_by_length
+
+    found = {
+        name: [LengthBucket(**bucket) for bucket in scores["by_length"]]
+        for name, scores in _found(kept).items()
+        if name in DRAWN
+    }
+    plot_by_length(found, kept / "by_length.png")
+
+
+def _found(kept: Path) -> dict[str, dict[str, Any]]:
+    """Scores of the runs that have finished, in the page's order."""
+    files = {name: kept / name / "scores.json" for name in KINDS}
+    return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.exists()}
+
+
 def _lengths(found: dict[str, Any]) -> str:
-    buckets = next(iter(found.values()))["by_length"] if found else []
+    buckets = next(iter(found.values()))["by_length"]
     heads = [f"{bucket['low']}–{bucket['high']} ({bucket['sentences']})" for bucket in buckets]
     lines = ["## BLEU by the number of source words (sentences)", "", _row(("attention", *heads))]
     lines.append(_row(("---",) * (1 + len(heads))))
@@ -138,6 +156,7 @@ def _lengths(found: dict[str, Any]) -> str:
         _row((KINDS[name][0], *(f"{bucket['bleu']:.1f}" for bucket in scores["by_length"])))
         for name, scores in found.items()
     ]
+    lines += ["", "![BLEU by the number of source words](zoo/by_length.png)"]
     return "\n".join(lines)
 
 
@@ -183,6 +202,7 @@ def main(arguments: list[str]) -> None:
         case ["keep", run, folder]:
             keep(Path(run), Path(folder))
         case ["page", folder, file]:
+            draw_lengths(Path(folder))
             Path(file).write_text(page(Path(folder)), encoding="utf-8")
         case _:
             sys.exit(f"{__doc__}")
