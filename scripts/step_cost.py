@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from nmt.attention.local import LocalState
-from nmt.config.schema import ModelSection
+from nmt.config.model import ModelSection
 from nmt.model.build import build_attention
 from nmt.runtime import environment, prepare_process
 

@@ -74,7 +74,7 @@ def keep(run_folder: Path, kept: Path) -> None:
     shutil.copy(run_folder / "metrics.jsonl", kept)
     if run.has_weights:
         shutil.copy(run_folder / "test.ref.links", kept)
-        kind = "hop" if run.model.decoder.attention.last_map else "head"
+        kind = "hop" if run.model.decoder.last_map else "head"
         choice = parse_choice("all", None) if kind == "head" else parse_choice(None, "all")
         aligned = align_text(run, [sources[SENTENCE]], [references[SENTENCE]], choice=choice)
         gold = read_links(Path(test.alignment))[SENTENCE]

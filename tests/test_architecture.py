@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     # Tensors and plain values, never a Batch or a Config; one file reads the model section.
     "nmt.attention": {*BASE, "nmt.uniform"},
     "nmt.model": {*BASE, "nmt.attention"},
-    "nmt.model.build": {*BASE, "nmt.attention", "nmt.model", "nmt.config.schema", "nmt.config.attention"},
+    "nmt.model.build": {*BASE, "nmt.attention", "nmt.model", "nmt.config.model", "nmt.config.attention"},
     # The two readers of a model, which do not know each other.
     "nmt.training": {*BASE, "nmt.runtime", "nmt.data", "nmt.model"},
     "nmt.training.loss": {*BASE, "nmt.attention.base", "nmt.model"},

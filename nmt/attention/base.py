@@ -76,6 +76,16 @@ class Memory:
             self, keys_BSK=self.keys_BSK[index_N], values_BSD=self.values_BSD[index_N], mask_BS=self.mask_BS[index_N]
         )
 
+    def joined(self, after: "Memory") -> "Memory":
+        """This memory and, to the right of it, another: what a sentence that is still being written remembers."""
+        if not self.keys_BSK.shape[1]:
+            return after
+        return Memory(
+            keys_BSK=torch.cat([self.keys_BSK, after.keys_BSK], dim=1),
+            values_BSD=torch.cat([self.values_BSD, after.values_BSD], dim=1),
+            mask_BS=torch.cat([self.mask_BS, after.mask_BS], dim=1),
+        )
+
 
 @dataclass(frozen=True)
 class Attended:

@@ -34,6 +34,10 @@ _GoldOption = Annotated[
 _UnitOption = Annotated[
     str | None, typer.Option("--unit", metavar="word|character|piece", help="What is aligned; default: the run's.")
 ]
+_LayerOption = Annotated[
+    int | None,
+    typer.Option("--layer", min=0, help="Of a Transformer decoder, from 0; default: the run's, or the last but one."),
+]
 _HeadOption = Annotated[
     str | None,
     typer.Option(
@@ -53,6 +57,7 @@ def align(
     gold: _GoldOption = None,
     gold_base: Annotated[int, typer.Option("--gold-base", help="0 or 1: the number of the first word there.")] = 0,
     unit: _UnitOption = None,
+    layer: _LayerOption = None,
     head: _HeadOption = None,
     hop: _HopOption = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw each sentence's matrix.")] = False,
@@ -84,7 +89,7 @@ def align(
     if gold is not None and targets is not None and unit is not None:
         links = read_gold(gold, gold_base, sources, targets, source_name=source or "stdin", unit=unit)
     opened = chosen_run(run, device)
-    aligned = align_text(opened, sources, targets, unit=unit, choice=choice)
+    aligned = align_text(opened, sources, targets, unit=unit, choice=choice, layer=layer)
     _remove_earlier(folder)
     _write(aligned, folder)
     if plot:

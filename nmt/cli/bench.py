@@ -12,7 +12,7 @@ from nmt.cli.streams import tell
 from nmt.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nmt.config.schema import ModelSection
+    from nmt.config.model import ModelSection
     from nmt.experiment.bench import Speed
 
 KINDS = {
@@ -77,7 +77,7 @@ def _models(
     kinds: list[str], embedding: int, hidden: int, vocabulary: int, tied: bool
 ) -> "dict[str, tuple[ModelSection, int]]":
     """A model of the given sizes for each kind, and its number of pieces."""
-    from nmt.config.schema import ModelSection
+    from nmt.config.model import ModelSection
 
     sizes = {"encoder": {"hidden": hidden}, "decoder": {"hidden": hidden}, "embedding": embedding, "tied": tied}
     sections = {kind: ModelSection.model_validate({**sizes, "attention": KINDS[kind]}) for kind in kinds}

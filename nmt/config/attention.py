@@ -110,7 +110,7 @@ class MultiHeadAttention(Section):
     type: Literal["multihead"]
     """The kind of attention."""
     heads: Positive = 4
-    """Number of heads; they divide the decoder's width evenly."""
+    """Number of heads; they divide the decoder's width evenly. A Transformer decoder's are given in its own section."""
     normalizer: NormalizerName = "softmax"
     """What turns scores into weights."""
 

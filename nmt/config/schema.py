@@ -7,14 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from nmt.config.attention import (
-    EQUAL_WIDTHS,
-    AttentionSection,
-    BahdanauAttention,
-    LocalAttention,
-    LuongAttention,
-    MultiHeadAttention,
-)
+from nmt.config.attention import MultiHeadAttention
+from nmt.config.model import ModelSection, TransformerSection
 from nmt.config.section import FilePath, Positive, Rate, Section
 
 MetricName = Literal["bleu", "chrf", "loss", "perplexity", "accuracy"]
@@ -77,70 +71,6 @@ class TokenizerSection(Section):
     """One vocabulary for both languages (true), or one for each (false)."""
     character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = 1.0
     """Share of characters that get a piece; the rarest others become unknown. 0.9995 suits Chinese and Japanese."""
-
-
-class GruEncoderSection(Section):
-    """A bidirectional GRU."""
-
-    type: Literal["gru"] = "gru"
-    """The kind of encoder."""
-    hidden: Positive = 256
-    """Width of a state, both directions together; even."""
-    layers: Positive = 1
-    """Number of layers."""
-
-    @model_validator(mode="after")
-    def _even(self) -> "GruEncoderSection":
-        if self.hidden % 2:
-            raise ValueError(f"hidden: {self.hidden} is odd; each direction takes half of it, so give an even number")
-        return self
-
-
-class GruDecoderSection(Section):
-    """A GRU whose wiring defaults to the paper of the chosen attention."""
-
-    type: Literal["gru"] = "gru"
-    """The kind of decoder."""
-    hidden: Positive = 256
-    """Width of a state."""
-    layers: Positive = 1
-    """Number of layers."""
-    attend: Literal["before", "after"] | None = None
-    """Attention before the recurrent step, with the previous state (Bahdanau), or after it (Luong)."""
-    readout: Literal["maxout", "attentional"] | None = None
-    """The last layer: maxout of state, previous word and context (Bahdanau), or tanh of context and state (Luong)."""
-
-
-class ModelSection(Section):
-    """The encoder-decoder."""
-
-    embedding: Positive = 128
-    """Width of an embedding."""
-    tied: bool = True
-    """One matrix for source, target and output embeddings; with separate vocabularies, for target and output."""
-    dropout: Rate = 0.2
-    """Dropout on embeddings, between layers, on the encoder's states and on the readout."""
-    encoder: GruEncoderSection = GruEncoderSection()
-    """What reads the source."""
-    attention: AttentionSection = BahdanauAttention(type="bahdanau")
-    """Where the decoder looks."""
-    decoder: GruDecoderSection = GruDecoderSection()
-    """What writes the target."""
-
-    @model_validator(mode="after")
-    def _widths(self) -> "ModelSection":
-        attention, encoder, decoder = self.attention, self.encoder.hidden, self.decoder.hidden
-        score = attention.score if isinstance(attention, LuongAttention | LocalAttention) else None
-        equal = score in EQUAL_WIDTHS or attention.type in ("memory", "attention_over_attention")
-        if equal and encoder != decoder:
-            what = f"attention.score {score}" if score else f"attention {attention.type}"
-            raise ValueError(
-                f"{what} needs states of one width, but encoder.hidden is {encoder} and decoder.hidden is {decoder}: "
-                f"make them equal{', or take score general' if score else ''}"
-            )
-        if isinstance(attention, MultiHeadAttention) and decoder % attention.heads:
-            raise ValueError(f"attention.heads: {attention.heads} heads do not divide decoder.hidden {decoder} evenly")
-        return self
 
 
 class EarlyStopping(Section):
@@ -237,6 +167,10 @@ class AlignmentSection(Section):
     """What rows and columns stand for: words between spaces, characters (Chinese, Japanese), or the model's pieces."""
     examples: Annotated[int, Field(ge=0)] = 8
     """Test sentences whose alignment is drawn at the end of training."""
+    layer: Annotated[int, Field(ge=0)] | None = None
+    """The layer of a Transformer decoder, from 0, that alignments are read from; null: the last but one."""
+    head: Annotated[int, Field(ge=0)] | None = None
+    """The head of multi-head attention, from 0, that they are read from; null: the mean of all."""
 
 
 class Config(Section):
@@ -258,3 +192,18 @@ class Config(Section):
     """How translations are searched for."""
     alignment: AlignmentSection = AlignmentSection()
     """How alignments are shown."""
+
+    @model_validator(mode="after")
+    def _maps(self) -> "Config":
+        attention, decoder = self.model.attention, self.model.decoder
+        layers = decoder.layers if isinstance(decoder, TransformerSection) else None
+        heads = attention.heads if isinstance(attention, MultiHeadAttention) else None
+        for key, given, count, owner in (
+            ("layer", self.alignment.layer, layers, "model.decoder of type transformer"),
+            ("head", self.alignment.head, heads, "model.attention of type multihead"),
+        ):
+            if given is not None and count is None:
+                raise ValueError(f"alignment.{key}: {given} is for a {owner}, which this is not: leave it out")
+            if given is not None and count is not None and given >= count:
+                raise ValueError(f"alignment.{key}: {given} is not there; the {owner} has {count}, counted from 0")
+        return self

@@ -50,18 +50,20 @@ def align_text(
     *,
     unit: str | None = None,
     choice: MapChoice | None = None,
+    layer: int | None = None,
 ) -> Aligned:
     """The alignment of each line with its given translation or, without `targets`, the run's own.
 
-    Looks at the mean of an attention's heads, the last of its hops, or what `choice` says instead. With all of them,
-    the default map stands beside each alone. Raises DataError where the run has no weights or no such map, ConfigError
-    where heads are asked for and it has hops, or the reverse.
+    Looks at the mean of an attention's heads (or the one of `alignment.head`), the last of its hops, or what `choice`
+    says instead; of a decoder in which several layers look at the source, at `layer`, or the run's own choice. With all
+    heads or hops, the default map stands beside each alone. Raises DataError where the run has no weights or no such
+    map or layer, ConfigError where heads are asked for and it has hops, or the reverse.
     """
-    maps = _maps(run, choice)  # what cannot be is said before the translation, which may take long
+    maps = _maps(run, choice, layer)  # what cannot be is said before the translation, which may take long
     if targets is not None:
-        return _align(run, sources, targets, [run.target.encode(target) for target in targets], unit, maps)
+        return _align(run, sources, targets, [run.target.encode(target) for target in targets], unit, maps, layer)
     translations = run.translator().translate(sources)
-    return _align(run, sources, _texts(translations), _written(run, translations), unit, maps)
+    return _align(run, sources, _texts(translations), _written(run, translations), unit, maps, layer)
 
 
 def _texts(translations: Sequence[Translation]) -> list[str]:
@@ -72,7 +74,7 @@ def _written(run: Run, translations: Sequence[Translation]) -> list[Pieces]:
     return [run.target.written(translation.hypotheses[0].pieces) for translation in translations]
 
 
-def _maps(run: Run, choice: MapChoice | None = None) -> dict[str, int | None]:
+def _maps(run: Run, choice: MapChoice | None = None, layer: int | None = None) -> dict[str, int | None]:
     """The map that links come from, under the name "", and those beside it; None is the mean of all."""
     if not run.has_weights:
         raise DataError(
@@ -80,13 +82,14 @@ def _maps(run: Run, choice: MapChoice | None = None) -> dict[str, int | None]:
             f"model.attention"
         )
     # Hops follow one another: the last tells what was read.
-    kind = "hop" if run.model.decoder.attention.last_map else "head"
+    kind = "hop" if run.model.decoder.last_map else "head"
     if choice is not None and choice.kind != kind:
         raise ConfigError(
             f"--{choice.kind} {choice.which}: the attention of {run.folder.path} ({run.config.model.attention.type}) "
             f"has {kind}s; give --{kind} instead"
         )
-    weights_HTS = run.forced([Example((), ())])[0].weights[-1]  # an empty pair tells how many there are
+    # An empty pair tells how many there are.
+    weights_HTS = run.forced([Example((), ())])[0].weights[run.alignment_layer(layer)]
     if choice is not None and isinstance(choice.which, int):
         reduce_heads(weights_HTS, choice.which, kind=kind)
         return {"": choice.which}
@@ -94,7 +97,8 @@ def _maps(run: Run, choice: MapChoice | None = None) -> dict[str, int | None]:
         return {"": None}
     count = len(weights_HTS)
     each: dict[str, int | None] = {f"{kind}{number}": number for number in range(count)}
-    return {"": count - 1 if kind == "hop" else None} | (each if choice is not None else {})
+    usual = count - 1 if kind == "hop" else run.config.alignment.head
+    return {"": usual} | (each if choice is not None else {})
 
 
 def _align(
@@ -104,8 +108,9 @@ def _align(
     written: Sequence[Pieces],
     unit: str | None,
     maps: Mapping[str, int | None],
+    layer: int | None = None,
 ) -> Aligned:
-    unit = unit or run.config.alignment.unit
+    layer, unit = run.alignment_layer(layer), unit or run.config.alignment.unit
     read = [run.source.encode(source) for source in sources]
     examples = [Example(source.numbers, target.numbers) for source, target in zip(read, written, strict=True)]
     found: dict[str, list[SentenceAlignment]] = {name: [] for name in maps}
@@ -113,7 +118,7 @@ def _align(
         columns = units_of(sources[index], read[index].texts, read[index].spans, unit)
         rows = units_of(targets[index], written[index].texts, written[index].spans, unit)
         for name, number in maps.items():
-            pooled = pool_units(reduce_heads(forced.weights[-1], number), columns, rows)
+            pooled = pool_units(reduce_heads(forced.weights[layer], number), columns, rows)
             matrix = AlignmentMatrix(columns.labels, rows.labels, np.asarray(pooled))
             found[name].append(SentenceAlignment(matrix, argmax_links(matrix.weights), index))
     alignments = found.pop("")

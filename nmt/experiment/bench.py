@@ -14,9 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from nmt.config.schema import ModelSection
+from nmt.config.model import ModelSection
 from nmt.data.batching import Batch, Example, TrainingBatches, make_batch
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
@@ -121,21 +123,27 @@ def _sentences(count: int, vocabulary: int) -> list[Example]:
 def _operations(model: Seq2Seq, examples: Sequence[Example], device: torch.device) -> float:
     """Floating-point operations of the forward pass over all examples, each by itself, so that there is no padding.
 
-    For lengths S and T they are a + b S + c T + d S T, so that four sizes give those of any other.
+    For lengths S and T they are a + b S + c T + d S T + e S² + f T² (the squares are self-attention's), so that six
+    sizes give those of any other.
     """
-    sizes = [(8, 8), (8, 16), (16, 8), (16, 16)]
-    measured = [_forward_operations(model, source, target, device) for source, target in sizes]
-    terms = np.array([[1, source, target, source * target] for source, target in sizes], dtype=float)
-    factors = np.linalg.solve(terms, np.array(measured, dtype=float))
-    lengths = np.array([[len(e.source) + 1, len(e.target) + 1] for e in examples], dtype=float)
-    source, target = lengths[:, 0], lengths[:, 1]
-    output = 2.0 * model.output.numel() * target.sum()
-    return float((np.stack([np.ones_like(source), source, target, source * target], axis=1) @ factors).sum() + output)
+    sizes = np.array([(8, 8), (8, 16), (16, 8), (16, 16), (24, 8), (8, 24)])
+    measured = [_forward_operations(model, source, target, device) for source, target in sizes.tolist()]
+    factors = np.linalg.solve(_terms(sizes), np.array(measured, dtype=float))
+    lengths = np.array([[len(e.source) + 1, len(e.target) + 1] for e in examples])
+    output = 2.0 * model.output.numel() * lengths[:, 1].sum()
+    return float((_terms(lengths) @ factors).sum() + output)
+
+
+def _terms(lengths: NDArray[np.int64]) -> NDArray[np.float64]:
+    """1, S, T, S T, S² and T² of each pair of lengths."""
+    source, target = lengths.astype(float).T
+    return np.stack([np.ones_like(source), source, target, source * target, source**2, target**2], axis=1)
 
 
 def _forward_operations(model: Seq2Seq, source: int, target: int, device: torch.device) -> int:
     batch = make_batch([Example((4,) * (source - 1), (4,) * (target - 1))]).to(device)
     counter = FlopCounterMode(display=False)
-    with torch.no_grad(), counter:
+    # Fused attention is not counted on a processor: within, it is made of plain products.
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), counter:
         model.eval()(batch.source_BS, batch.source_mask_BS, batch.previous_BT)
     return int(counter.get_total_flops())

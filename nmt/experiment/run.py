@@ -13,7 +13,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.forced import Forced, forced_decode
 from nmt.decoding.search import SearchSettings
 from nmt.decoding.translate import Translator
-from nmt.errors import ConfigError
+from nmt.errors import ConfigError, DataError
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import choose_device, precision, products_in
@@ -37,7 +37,26 @@ class Run:
     @property
     def has_weights(self) -> bool:
         """Whether its attention has weights to look at."""
-        return self.model.decoder.attention.has_weights
+        return self.model.decoder.has_weights
+
+    def alignment_layer(self, layer: int | None = None) -> int:
+        """Which of a pair's maps (`Forced.weights`) its alignment is read from: `layer`, or what the config says.
+
+        Where neither says it, the last layer but one: its heads, averaged, come nearest to an alignment as a rule (S.
+        Garg et al., "Jointly learning to align and translate with Transformer models", EMNLP 2019, arXiv 1909.02074).
+        Raises DataError where there is no such layer.
+        """
+        layers = self.model.decoder.attending_layers
+        chosen = self.config.alignment.layer if layer is None else layer
+        if chosen is None:
+            return max(0, layers - 2)
+        if not 0 <= chosen < layers:
+            numbers = "only 0" if layers == 1 else f"0 to {layers - 1}"
+            raise DataError(
+                f"layer {chosen} was asked for, and {layers} of this decoder look at the source (counted from 0); "
+                f"allowed: {numbers}"
+            )
+        return chosen
 
     def translator(
         self,
@@ -51,7 +70,7 @@ class Run:
 
         Raises ConfigError where the attention cannot draw.
         """
-        if seed is not None and not self.model.decoder.attention.draws:
+        if seed is not None and not self.model.decoder.draws:
             raise ConfigError(
                 f"{self.folder.path}: its attention is {self.config.model.attention.type}, which draws nothing: leave "
                 f"--sample-attention out, or take a run with attention hard"

@@ -1,14 +1,17 @@
 """The only file that turns names into classes: the model section and two vocabulary sizes become a model."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
-from torch import nn
+from torch import Tensor, nn
 
 from nmt.attention import ATTENTIONS
 from nmt.attention.base import Attention
-from nmt.attention.normalizers import find_normalizer
+from nmt.attention.multihead import MultiHeadAttention as HeadsAttention
+from nmt.attention.none import mean_state, summary
+from nmt.attention.normalizers import find_normalizer, softmax
 from nmt.attention.scores import SCORES
 from nmt.config.attention import (
     AttentionOverAttention,
@@ -21,11 +24,24 @@ from nmt.config.attention import (
     NtmAttention,
     SoftAttention,
 )
-from nmt.config.schema import ModelSection
-from nmt.model.encoders import GruEncoder
+from nmt.config.model import SELF_ATTENTION_HEADS, GruDecoderSection, ModelSection, TransformerSection
+from nmt.model.decoder import Decoder
+from nmt.model.encoders import Encoder, GruEncoder
 from nmt.model.gru_decoder import GruDecoder, Recurrence, additive_recurrence, constant_recurrence
 from nmt.model.layers import READOUTS
+from nmt.model.positions import POSITIONS, PositionedInputs
 from nmt.model.seq2seq import Seq2Seq
+from nmt.model.transformer import TransformerDecoder, TransformerEncoder
+from nmt.model.transformer_layers import (
+    ACTIVATIONS,
+    CrossAttention,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    Residual,
+    SelfAttention,
+    start_uniform,
+)
 
 PADDING = 0
 """The number of the padding piece in every vocabulary."""
@@ -105,12 +121,59 @@ def build_attention(section: ModelSection) -> Attention:
         )
     if isinstance(attention, NtmAttention):
         return kind(query_width=query, key_width=key, normalizer=find_normalizer(attention.normalizer))
-    return kind(key_width=key)
+    return kind(key_width=key, summarize=_summary_of(section)[0])
 
 
-def build_decoder(section: ModelSection) -> GruDecoder:
-    """The decoder, wired as the attention's paper does unless `model.decoder` says otherwise."""
-    attention, decoder = section.attention, section.decoder
+def _summary_of(section: ModelSection) -> tuple[Callable[[Tensor, Tensor], Tensor], int]:
+    """What makes a sentence's summary of the encoder's states, and how many of its last columns say where to begin:
+    a GRU's backward half, all of what has no direction."""
+    encoder = section.encoder
+    if isinstance(encoder, TransformerSection):
+        return mean_state, encoder.hidden
+    return summary, encoder.hidden // 2
+
+
+def build_encoder(section: ModelSection) -> Encoder:
+    """The encoder that `model.encoder` names."""
+    encoder, dropout = section.encoder, section.dropout
+    if isinstance(encoder, TransformerSection):
+        return TransformerEncoder(
+            inputs=_inputs(encoder, section.embedding),
+            layers=[
+                EncoderLayer(
+                    self_attention=_self_attention(encoder, dropout, causal=False),
+                    feed_forward=_feed_forward(encoder, dropout),
+                )
+                for _ in range(encoder.layers)
+            ],
+            norm=encoder.norm == "pre",
+        )
+    on_top = None
+    if encoder.self_attention:
+        on_top = SelfAttention(
+            attention=_heads(encoder.hidden, encoder.heads or SELF_ATTENTION_HEADS, causal=False),
+            residual=Residual(width=encoder.hidden, pre_norm=False, dropout=dropout),
+        )
+        start_uniform(on_top)
+    return GruEncoder(
+        embedding=section.embedding,
+        hidden=encoder.hidden,
+        layers=encoder.layers,
+        dropout=dropout,
+        self_attention=on_top,
+    )
+
+
+def build_decoder(section: ModelSection) -> Decoder[Any, Any]:
+    """The decoder that `model.decoder` names."""
+    if isinstance(section.decoder, TransformerSection):
+        return _transformer_decoder(section, section.decoder)
+    return _gru_decoder(section, section.decoder)
+
+
+def _gru_decoder(section: ModelSection, decoder: GruDecoderSection) -> GruDecoder:
+    """Wired as the attention's paper does unless `model.decoder` says otherwise."""
+    attention = section.attention
     wiring = WIRINGS[attention.type]
     readout = decoder.readout or wiring.readout
     # tanh in as few dimensions as a tied embedding has would be a bottleneck, above all where the readout is fed back.
@@ -128,9 +191,64 @@ def build_decoder(section: ModelSection) -> GruDecoder:
         ),
         attend_before=wiring.attend_before if decoder.attend is None else decoder.attend == "before",
         input_feeding=isinstance(attention, LuongAttention | LocalAttention) and attention.input_feeding,
-        initial_width=section.encoder.hidden if wiring.whole_summary else section.encoder.hidden // 2,
+        initial_width=section.encoder.hidden if wiring.whole_summary else _summary_of(section)[1],
         dropout=section.dropout,
         recurrence=wiring.recurrence if fast else None,
+    )
+
+
+def _transformer_decoder(section: ModelSection, decoder: TransformerSection) -> TransformerDecoder:
+    """Its cross-attention has the normaliser of `model.attention`; its self-attention has softmax."""
+    attention, dropout = cast(MultiHeadAttention, section.attention), section.dropout
+    layers = []
+    for _ in range(decoder.layers):
+        cross_attention = HeadsAttention(
+            query_width=decoder.hidden,
+            key_width=section.encoder.hidden,
+            width=decoder.hidden,
+            heads=attention.heads,
+            normalizer=find_normalizer(attention.normalizer),
+            context_width=decoder.hidden,
+        )
+        layers.append(
+            DecoderLayer(
+                self_attention=_self_attention(decoder, dropout, causal=True),
+                cross_attention=CrossAttention(attention=cross_attention, residual=_residual(decoder, dropout)),
+                feed_forward=_feed_forward(decoder, dropout),
+            )
+        )
+    inputs = _inputs(decoder, section.embedding)
+    return TransformerDecoder(inputs=inputs, layers=layers, norm=decoder.norm == "pre")
+
+
+def _inputs(section: TransformerSection, embedding: int) -> PositionedInputs:
+    positions = POSITIONS[section.positions](section.hidden, section.max_positions)
+    return PositionedInputs(embedding=embedding, width=section.hidden, positions=positions)
+
+
+def _heads(width: int, heads: int, *, causal: bool) -> HeadsAttention:
+    """Self-attention of states of one width."""
+    return HeadsAttention(
+        query_width=width, key_width=width, width=width, heads=heads, normalizer=softmax, causal=causal
+    )
+
+
+def _self_attention(section: TransformerSection, dropout: float, *, causal: bool) -> SelfAttention:
+    attention = _heads(section.hidden, section.heads, causal=causal)
+    return SelfAttention(attention=attention, residual=_residual(section, dropout))
+
+
+def _residual(section: TransformerSection, dropout: float) -> Residual:
+    return Residual(width=section.hidden, pre_norm=section.norm == "pre", dropout=dropout)
+
+
+def _feed_forward(section: TransformerSection, dropout: float) -> FeedForward:
+    return FeedForward(
+        width=section.hidden,
+        hidden=section.feed_forward,
+        activation=ACTIVATIONS[section.activation],
+        residual=_residual(section, dropout),
+        dropout=dropout,
     )
 
 
@@ -142,17 +260,11 @@ def build_model(section: ModelSection, *, source_vocabulary: int, target_vocabul
     target_embedding = _embedding(target_vocabulary, section.embedding)
     source_embedding = target_embedding if section.tied and shared else _embedding(source_vocabulary, section.embedding)
     decoder = build_decoder(section)
-    untied = nn.Linear(decoder.readout.width, target_vocabulary)
-    encoder = GruEncoder(
-        embedding=section.embedding,
-        hidden=section.encoder.hidden,
-        layers=section.encoder.layers,
-        dropout=section.dropout,
-    )
+    untied = nn.Linear(decoder.readout_width, target_vocabulary)
     return Seq2Seq(
         source_embedding=source_embedding,
         target_embedding=target_embedding,
-        encoder=encoder,
+        encoder=build_encoder(section),
         decoder=decoder,
         output=cast(nn.Parameter, target_embedding.weight if section.tied else untied.weight),
         dropout=section.dropout,

@@ -1,5 +1,6 @@
 """What reads the source. Shapes: B batch, S source, E embedding, D width of a state."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -9,18 +10,30 @@ from nmt.attention.none import summary
 from nmt.model.dropout import Dropout
 from nmt.model.layers import GruLayer
 from nmt.model.recurrence import FROZEN, gru_sequence
+from nmt.model.transformer_layers import SelfAttention
 
 
 @dataclass(frozen=True)
 class Encoded:
     """A batch of sentences, read.
 
-    `states_BSD` are zero on padding, `mask_BS` is True on real tokens, `summary_BD` is [→h_n; ←h_1].
+    `states_BSD` are zero on padding, `mask_BS` is True on real tokens, `summary_BD` tells of the whole sentence: of a
+    GRU [→h_n; ←h_1], of a Transformer the mean of the states.
     """
 
     states_BSD: Tensor
     mask_BS: Tensor
     summary_BD: Tensor
+
+
+class Encoder(nn.Module, ABC):
+    """What reads embedded sentences; `width` is D."""
+
+    width: int
+
+    @abstractmethod
+    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor) -> Encoded:
+        """Read a batch; what stands on padding changes nothing."""
 
 
 class BidirectionalGru(nn.Module):
@@ -53,21 +66,35 @@ class BidirectionalGru(nn.Module):
         return states_SBD.masked_fill(padding_SB1, 0.0).transpose(0, 1)
 
 
-class GruEncoder(nn.Module):
+class GruEncoder(Encoder):
     """A bidirectional GRU: h_s = [→h_s; ←h_s] (Bahdanau, Cho, Bengio 2015, section 3.2).
 
-    `hidden` is the width of both directions together; dropout between layers and on the states.
+    `hidden` is the width of both directions together; dropout between layers and on the states. With `self_attention`
+    the states look at one another once before they are given on; the summary is the GRU's own.
     """
 
-    def __init__(self, *, embedding: int, hidden: int, layers: int, dropout: float) -> None:
+    def __init__(
+        self,
+        *,
+        embedding: int,
+        hidden: int,
+        layers: int,
+        dropout: float,
+        self_attention: SelfAttention | None = None,
+    ) -> None:
         super().__init__()
         self.width = hidden
         widths = [embedding] + [hidden] * (layers - 1)
         self.layers = nn.ModuleList(BidirectionalGru(input_width=width, hidden=hidden // 2) for width in widths)
+        self.self_attention = self_attention
         self.dropout = Dropout(dropout)
 
     def forward(self, embedded_BSE: Tensor, mask_BS: Tensor) -> Encoded:
         states_BSD = embedded_BSE
         for number, layer in enumerate(self.layers):
             states_BSD = layer(self.dropout(states_BSD) if number else states_BSD, mask_BS)
-        return Encoded(self.dropout(states_BSD), mask_BS, summary(states_BSD, mask_BS))
+        summary_BD = summary(states_BSD, mask_BS)
+        if self.self_attention is not None:
+            states_BSD, _ = self.self_attention(states_BSD, mask_BS)
+            states_BSD = states_BSD.masked_fill(~mask_BS.unsqueeze(-1), 0.0)
+        return Encoded(self.dropout(states_BSD), mask_BS, summary_BD)

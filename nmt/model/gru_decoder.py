@@ -18,9 +18,10 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from nmt.attention.base import Attention, AttentionState, Drawn, Memory, ScoredAttention, join_drawn
+from nmt.attention.base import Attention, AttentionState, Memory, ScoredAttention, join_drawn
 from nmt.attention.scores import AdditiveScore
 from nmt.model.additive_recurrence import additive_sequence
+from nmt.model.decoder import Decoded, Decoder
 from nmt.model.dropout import dropout_mask
 from nmt.model.encoders import Encoded
 from nmt.model.layers import AttentionalReadout, GruLayer, MaxoutReadout
@@ -28,34 +29,20 @@ from nmt.model.recurrence import gru_sequence
 
 
 @dataclass(frozen=True)
-class DecoderState:
+class GruState:
     """What a step leaves for the next: every layer's state [B, H], the fed-back readout, the attention's own state."""
 
     hidden: tuple[Tensor, ...]
     fed_BR: Tensor | None = None
     attention: AttentionState | None = None
 
-    def reorder(self, index_N: Tensor) -> "DecoderState":
+    def reorder(self, index_N: Tensor) -> "GruState":
         """The state of the rows `index_N` of the batch; an index may repeat."""
-        return DecoderState(
+        return GruState(
             tuple(layer[index_N] for layer in self.hidden),
             None if self.fed_BR is None else self.fed_BR[index_N],
             None if self.attention is None else self.attention.reorder(index_N),
         )
-
-
-@dataclass(frozen=True)
-class Decoded:
-    """T steps of a decoder: what the output layer reads, where attention looked (one tensor a layer), the next state.
-
-    Row t of `weights` [B, H, T, S] holds the weights used when predicting target token t; the tuple is empty where
-    nobody asked for them or attention has none. `drawn` is what attention adds to the loss.
-    """
-
-    readout_BTR: Tensor
-    weights: tuple[Tensor, ...]
-    state: DecoderState
-    drawn: Drawn | None = None
 
 
 Recurrence = Callable[[GruLayer, Attention, Tensor, Tensor, Memory], tuple[Tensor, Tensor, Tensor | None]]
@@ -95,7 +82,7 @@ def constant_recurrence(
     return states_TBH, context_BTV.transpose(0, 1), attended.weights_BHTS
 
 
-class GruDecoder(nn.Module):
+class GruDecoder(Decoder[Memory, GruState]):
     """A GRU decoder from built parts.
 
     `attend_before` and `input_feeding` are the wiring; `recurrence` is a fast form of the first layer for a decoder
@@ -119,7 +106,9 @@ class GruDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.attention = attention
+        self.attending_layers = 1
         self.readout = readout
+        self.readout_width = readout.width
         self.attend_before = attend_before
         self.input_feeding = input_feeding
         self.initial_width = initial_width
@@ -131,17 +120,16 @@ class GruDecoder(nn.Module):
         )
         self.bridges = nn.ModuleList(nn.Linear(initial_width, hidden) for _ in range(layers))
 
-    def initial_state(self, encoded: Encoded, memory: Memory, seed_B: Tensor | None = None) -> DecoderState:
-        """The state before the first target token; `seed_B` is for an attention that draws."""
+    def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
+        return self.attention.remember(states_BSD, mask_BS)
+
+    def initial_state(self, encoded: Encoded, memory: Memory, seed_B: Tensor | None = None) -> GruState:
         summary_BI = encoded.summary_BD[:, -self.initial_width :]
         hidden = tuple(torch.tanh(bridge(summary_BI)).to(summary_BI.dtype) for bridge in self.bridges)
         fed_BR = summary_BI.new_zeros(summary_BI.shape[0], self.readout.width) if self.input_feeding else None
-        return DecoderState(hidden, fed_BR, self.attention.initial_state(memory, seed_B))
+        return GruState(hidden, fed_BR, self.attention.initial_state(memory, seed_B))
 
-    def forward(
-        self, embedded_BTE: Tensor, memory: Memory, state: DecoderState, *, need_weights: bool = True
-    ) -> Decoded:
-        """T steps from `state`, given the T previous words: all of a target in training, one in search."""
+    def forward(self, embedded_BTE: Tensor, memory: Memory, state: GruState, *, need_weights: bool = True) -> Decoded:
         looks_back = self.input_feeding or (self.attend_before and self.recurrence is None)
         # A step of search is one step: what makes many steps fast would only be in its way.
         if looks_back or (embedded_BTE.shape[1] == 1 and not self.training):
@@ -159,7 +147,7 @@ class GruDecoder(nn.Module):
         batch, steps, _ = embedded_BTE.shape
         return [dropout_mask((steps, batch, layer.hidden), self.rate, embedded_BTE) for layer in between]
 
-    def _together(self, embedded_BTE: Tensor, memory: Memory, state: DecoderState, need_weights: bool) -> Decoded:
+    def _together(self, embedded_BTE: Tensor, memory: Memory, state: GruState, need_weights: bool) -> Decoded:
         layers, masks = self._layers(), self._masks(embedded_BTE)
         inputs_TBG = layers[0].inputs(embedded_BTE.transpose(0, 1))
         first = state.hidden[0]
@@ -180,9 +168,9 @@ class GruDecoder(nn.Module):
             context_BTV, weights = attended.context_BTD, attended.weights_BHTS
             attention_state, drawn = attended.state, attended.drawn
         readout_BTR = self.readout(embedded_BTE, states_BTH, context_BTV)
-        return Decoded(readout_BTR, _kept(weights), DecoderState(tuple(hidden), None, attention_state), drawn)
+        return Decoded(readout_BTR, _kept(weights), GruState(tuple(hidden), None, attention_state), drawn)
 
-    def _one_by_one(self, embedded_BTE: Tensor, memory: Memory, state: DecoderState, need_weights: bool) -> Decoded:
+    def _one_by_one(self, embedded_BTE: Tensor, memory: Memory, state: GruState, need_weights: bool) -> Decoded:
         # unbind once: indexing one step out of a long tensor costs a tensor of zeros in every backward step.
         masks = [None if mask is None else mask.unbind(0) for mask in self._masks(embedded_BTE)]
         inputs = self._layers()[0].inputs(embedded_BTE.transpose(0, 1)).unbind(0)
@@ -202,7 +190,7 @@ class GruDecoder(nn.Module):
         embedded_BE: Tensor,
         inputs_BG: Tensor,
         memory: Memory,
-        state: DecoderState,
+        state: GruState,
         masks: list[Tensor | None],
         need_weights: bool,
     ) -> Decoded:

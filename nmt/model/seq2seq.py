@@ -6,22 +6,22 @@ R width of the readout.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from nmt.attention.base import Memory
+from nmt.model.decoder import Decoded, Decoder, Reorderable
 from nmt.model.dropout import Dropout
-from nmt.model.encoders import Encoded, GruEncoder
-from nmt.model.gru_decoder import Decoded, DecoderState, GruDecoder
+from nmt.model.encoders import Encoded, Encoder
 
 
 @dataclass(frozen=True)
 class SearchState:
-    """Everything that a step needs besides the last piece: the sentences' memories and the decoder's state."""
+    """What a step needs besides the last piece: what the decoder remembers of the sentences, and its state."""
 
-    memory: Memory
-    decoder: DecoderState
+    memory: Reorderable
+    decoder: Reorderable
 
     def reorder(self, index_N: Tensor, *, within: bool = False) -> "SearchState":
         """The state of the hypotheses `index_N`; an index may repeat.
@@ -53,8 +53,8 @@ class Seq2Seq(nn.Module):
         *,
         source_embedding: nn.Embedding,
         target_embedding: nn.Embedding,
-        encoder: GruEncoder,
-        decoder: GruDecoder,
+        encoder: Encoder,
+        decoder: Decoder[Any, Any],
         output: nn.Parameter,
         dropout: float,
     ) -> None:
@@ -66,7 +66,7 @@ class Seq2Seq(nn.Module):
         self.output = output
         self.output_bias = nn.Parameter(torch.zeros(output.shape[0]))
         width = output.shape[1]
-        self.narrow = None if decoder.readout.width == width else nn.Linear(decoder.readout.width, width, bias=False)
+        self.narrow = None if decoder.readout_width == width else nn.Linear(decoder.readout_width, width, bias=False)
         self.dropout = Dropout(dropout)
 
     def encode(self, source_BS: Tensor, mask_BS: Tensor) -> Encoded:
@@ -77,7 +77,7 @@ class Seq2Seq(nn.Module):
     def start(self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None) -> SearchState:
         """The state before the first target piece; `seed_B`, a number for each sentence, asks an attention to draw."""
         encoded = self.encode(source_BS, mask_BS)
-        memory = self.decoder.attention.remember(encoded.states_BSD, mask_BS)
+        memory = self.decoder.remember(encoded.states_BSD, mask_BS)
         return SearchState(memory, self.decoder.initial_state(encoded, memory, seed_B))
 
     def decode(self, previous_BT: Tensor, state: SearchState, *, need_weights: bool = True) -> Decoded:

@@ -32,7 +32,7 @@ from nmt.attention.scores import (
     Score,
     cosine_scores,
 )
-from nmt.model.gru_decoder import DecoderState, GruDecoder, additive_recurrence
+from nmt.model.gru_decoder import GruDecoder, GruState, additive_recurrence
 from nmt.model.layers import AttentionalReadout, MaxoutReadout
 
 FILE = Path(os.environ.get("NMT_GOLDEN", Path(__file__).resolve().parents[1] / "golden" / "attention.json"))
@@ -188,7 +188,7 @@ def bahdanau_step(inputs: Numbers, params: Numbers, fast: bool) -> Numbers:
         recurrence=additive_recurrence if fast else None,
     )
     memory = attention.remember(inputs["keys"], inputs["mask"])
-    decoded = built(inputs["embedding"].unsqueeze(1), memory, DecoderState((inputs["state"],)))
+    decoded = built(inputs["embedding"].unsqueeze(1), memory, GruState((inputs["state"],)))
     weights = decoded.weights[0][:, 0, 0]
     return {
         "weights": weights,
@@ -209,7 +209,7 @@ def input_feeding_step(inputs: Numbers, params: Numbers) -> Numbers:
     put(readout.joint.weight, params["W_c"])
     built = decoder(inputs, params, attention=attention, readout=readout, attend_before=False, input_feeding=True)
     memory = attention.remember(inputs["keys"], inputs["mask"])
-    state = DecoderState((inputs["state"],), inputs["attentional"])
+    state = GruState((inputs["state"],), inputs["attentional"])
     decoded = built(inputs["embedding"].unsqueeze(1), memory, state)
     weights = decoded.weights[0][:, 0, 0]
     return {
@@ -238,16 +238,40 @@ def ntm(inputs: Numbers, params: Numbers) -> Numbers:
     return {"content_weights": content, "weights": weights, "context": context}
 
 
-def multihead(inputs: Numbers, params: Numbers) -> Numbers:
+def multihead_attention(name: str, params: Numbers, causal: bool = False) -> MultiHeadAttention:
     width, query = params["W_Q"].shape
-    heads = CASES["multihead"]["expected"]["weights"][0]
+    heads = len(CASES[name]["expected"]["weights"][0])
     attention = MultiHeadAttention(
-        query_width=query, key_width=params["W_K"].shape[1], width=width, heads=len(heads), normalizer=softmax
+        query_width=query,
+        key_width=params["W_K"].shape[1],
+        width=width,
+        heads=heads,
+        normalizer=softmax,
+        causal=causal,
     ).double()
     for part, name in ((attention.query, "Q"), (attention.key, "K"), (attention.value, "V"), (attention.output, "O")):
         put(part.weight, params[f"W_{name}"])
+    return attention
+
+
+def multihead(inputs: Numbers, params: Numbers) -> Numbers:
+    attention = multihead_attention("multihead", params)
     attended = attention(inputs["query"], attention.remember(inputs["keys"], inputs["mask"]))
     return {"weights": attended.weights_BHTS, "output": attended.context_BTD}
+
+
+def causal_self_attention(inputs: Numbers, params: Numbers, steps: tuple[int, ...] | None = None) -> Numbers:
+    """All of it at once, or so many positions at a time, those before them remembered."""
+    attention = multihead_attention("self_attention.causal", params, causal=True)
+    x = inputs["x"]
+    past, weights, outputs = None, [], []
+    for part in x.split(steps or x.shape[1], dim=1):
+        new = attention.remember(part, torch.ones(part.shape[:2], dtype=torch.bool))
+        past = new if past is None else past.joined(new)
+        attended = attention(part, past)
+        weights.append(nn.functional.pad(attended.weights_BHTS, (0, x.shape[1] - past.mask_BS.shape[1])))
+        outputs.append(attended.context_BTD)
+    return {"weights": torch.cat(weights, dim=2), "output": torch.cat(outputs, dim=1)}
 
 
 def aoa(inputs: Numbers, params: Numbers) -> Numbers:
@@ -304,6 +328,7 @@ CHECKS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
     "cosine": cosine,
     "ntm": ntm,
     "multihead": multihead,
+    "self_attention.causal": causal_self_attention,
     "aoa": aoa,
     **{name: memory(name) for name in ("memory.adjacent", "memory.layerwise", "memory.temporal")},
 }
@@ -327,6 +352,13 @@ def test_golden(name: str) -> None:
 @pytest.mark.parametrize("name", ["luong.local_m", "luong.local_p"])
 def test_golden_local_all_steps_at_once(name: str) -> None:
     check(name, partial(local, together=True))
+
+
+def test_golden_self_attention_a_few_positions_at_a_time() -> None:
+    length = len(CASES["self_attention.causal"]["inputs"]["x"][0])
+    for first in range(1, length):
+        check("self_attention.causal", partial(causal_self_attention, steps=(first, length - first)))
+    check("self_attention.causal", partial(causal_self_attention, steps=(1,) * length))
 
 
 def test_golden_fast_recurrence() -> None:

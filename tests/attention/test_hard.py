@@ -16,7 +16,7 @@ from nmt.attention.base import Attended
 from nmt.attention.hard import HardAttention, HardState, place
 from nmt.attention.normalizers import softmax
 from nmt.attention.soft import SoftAttention
-from nmt.config.schema import ModelSection
+from nmt.config.model import ModelSection
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.loss import Loss, score_function, training_loss

@@ -24,11 +24,13 @@ from nmt.attention.none import NoAttention
 from nmt.attention.normalizers import NORMALIZERS
 from nmt.attention.scores import SCORES
 from nmt.config import attention as kinds
-from nmt.config import schema
-from nmt.config.schema import ModelSection
+from nmt.config import model, schema
+from nmt.config.model import ModelSection
 from nmt.errors import ConfigError
 from nmt.model.build import build_attention
 from nmt.model.layers import READOUTS
+from nmt.model.positions import POSITIONS
+from nmt.model.transformer_layers import ACTIVATIONS
 from nmt.training.optim import SCHEDULES
 
 Setting = dict[str, Any]
@@ -159,10 +161,12 @@ def test_there_are_settings_for_every_mechanism() -> None:
     [
         (kinds.ScoreName, SCORES),
         (kinds.NormalizerName, NORMALIZERS),
-        (schema.GruDecoderSection.model_fields["readout"].annotation, READOUTS),
+        (model.GruDecoderSection.model_fields["readout"].annotation, READOUTS),
+        (model.ActivationName, ACTIVATIONS),
+        (model.PositionsName, POSITIONS),
         (schema.TrainingSection.model_fields["schedule"].annotation, SCHEDULES),
     ],
-    ids=["scores", "normalizers", "readouts", "schedules"],
+    ids=["scores", "normalizers", "readouts", "activations", "positions", "schedules"],
 )
 def test_config_and_dict_have_the_same_names(annotation: Any, names: dict[str, object]) -> None:
     assert sorted(choices(annotation)) == sorted(names)
@@ -270,6 +274,23 @@ def test_reordered_memory_is_the_memory_of_those_sentences(setting: Setting) -> 
     after = with_weights(attention(query_BTQ[index], found, attention.initial_state(found)))
     close(after.context_BTD, before.context_BTD[index])
     close(after.weights_BHTS, before.weights_BHTS[index])
+
+
+@every_kind
+def test_the_context_is_the_same_where_nobody_asks_for_weights(setting: Setting) -> None:
+    attention, key = build(setting)
+    query_BTQ, states_BSD, mask_BS = question(key)
+    states_BSD.requires_grad_()
+    found = []
+    for need_weights in (True, False):
+        memory = attention.remember(states_BSD, mask_BS)
+        attended = attention(query_BTQ, memory, attention.initial_state(memory), need_weights=need_weights)
+        probe = random(*attended.context_BTD.shape, seed=6)
+        leaves = [states_BSD, *attention.parameters()]
+        gradients = torch.autograd.grad((attended.context_BTD * probe).sum(), leaves, allow_unused=True)
+        found.append([attended.context_BTD, *(gradient for gradient in gradients if gradient is not None)])
+    for unasked, asked in zip(found[1], found[0], strict=True):
+        close(unasked, asked)
 
 
 # Where there is nothing to look at, and gradients

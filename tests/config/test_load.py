@@ -199,8 +199,9 @@ def test_shipped_configs_load_and_are_named_after_their_file(path: Path, monkeyp
     assert config.data.train.source.is_relative_to(ROOT / "data")
 
 
-def test_the_configs_of_the_demo_corpus_differ_in_attention_alone() -> None:
-    configs = {path.stem: load_config(path) for path in CONFIGS if load_config(path).data.train.source.parent == DEMO}
+def test_the_configs_of_the_demo_corpus_with_a_gru_decoder_differ_in_attention_alone() -> None:
+    demo = {path.stem: load_config(path) for path in CONFIGS if load_config(path).data.train.source.parent == DEMO}
+    configs = {name: config for name, config in demo.items() if config.model.decoder.type == "gru"}
     assert {config.model.attention.type for config in configs.values()} == set(KINDS.split(", "))
     first = configs.pop("bahdanau")
     for other in configs.values():
@@ -217,14 +218,19 @@ def test_the_json_schema_explains_keys_and_admits_the_shipped_configs_keys() -> 
     assert schema["additionalProperties"] is False
     attention = schema["$defs"]["ModelSection"]["properties"]["attention"]
     assert set(attention["discriminator"]["mapping"]) == set(KINDS.split(", "))
+    for part in ("encoder", "decoder"):
+        either = schema["$defs"]["ModelSection"]["properties"][part]["oneOf"]
+        types = [schema["$defs"][one["$ref"].rsplit("/", 1)[1]]["properties"]["type"]["const"] for one in either]
+        assert types == ["gru", "transformer"]
 
 
 def leaves(section: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """The path of every key of the schema that holds a value; of unions, of the default type."""
+    """The path of every key of the schema that holds a value; of unions that need no type, of the default one."""
     for name, field in section.model_fields.items():
         models = list(_models(field.annotation))
-        if len(models) == 1:
-            yield from leaves(models[0], f"{prefix}{name}.")
+        free = [model for model in models if not any(inner.is_required() for inner in model.model_fields.values())]
+        if len(models) == 1 or free:
+            yield from leaves((free or models)[0], f"{prefix}{name}.")
         elif not models:
             yield prefix + name
 
@@ -238,7 +244,8 @@ def test_an_unknown_key_names_the_nearest_wherever_it_stands(path: str) -> None:
     lines = message_of(wrong, 1).splitlines()
     mine = [line for line in lines if f"{wrong}: " in line]
     assert len(mine) == 1
-    assert mine[0].endswith(f"{wrong}: unknown key (did you mean {path}?)")
+    of_type = " for type gru" if path.startswith(("model.encoder.", "model.decoder.")) else ""
+    assert mine[0].endswith(f"{wrong}: unknown key{of_type} (did you mean {path}?)")
 
 
 @pytest.mark.parametrize("path", LEAVES)
@@ -256,7 +263,7 @@ def test_every_key_refuses_a_section_with_its_path_in_one_line(path: str) -> Non
         ("max_steps", 5, "max_steps: unknown key (did you mean training.max_steps?)"),
         ("training.hidden", 5, "training.hidden: unknown key (did you mean model.attention.hidden or "
                                "model.decoder.hidden or model.encoder.hidden?)"),
-        ("alignment.zzz", 5, "alignment.zzz: unknown key; allowed: unit, examples"),
+        ("alignment.zzz", 5, "alignment.zzz: unknown key; allowed: unit, examples, layer, head"),
         ("model.attention", {"type": "bahdanu"},
          f"model.attention.type: 'bahdanu' is unknown (did you mean bahdanau?); allowed: {KINDS}"),
         ("model.attention", {"type": 3}, f"model.attention.type: 3 is unknown; allowed: {KINDS}"),
@@ -296,6 +303,41 @@ def test_every_key_refuses_a_section_with_its_path_in_one_line(path: str) -> Non
         ("decoding", None, "decoding: is empty; give it keys, or leave it out"),
         ("model.encoder.hidden", 65,
          "model.encoder.hidden: 65 is odd; each direction takes half of it, so give an even number"),
+        ("model.encoder", {"type": "lstm"}, "model.encoder.type: 'lstm' is unknown; allowed: gru, transformer"),
+        ("model.decoder", {"type": "transfomer"},
+         "model.decoder.type: 'transfomer' is unknown (did you mean transformer?); allowed: gru, transformer"),
+        ("model.encoder", {"type": 3}, "model.encoder.type: 3 is unknown; allowed: gru, transformer"),
+        ("model.encoder", {"type": None}, "model.encoder.type: null is unknown; allowed: gru, transformer"),
+        ("model.encoder", "transformer", "model.encoder: 'transformer' is not a section; write {type: transformer}"),
+        ("model.encoder", None, "model.encoder: is empty; give it keys, or leave it out"),
+        ("model.encoder", {"typ": "transformer"},
+         "model.encoder.typ: unknown key for type gru (did you mean model.encoder.type?)"),
+        ("model.encoder", {"feed_forward": 64}, "model.encoder.feed_forward: unknown key for type gru (it belongs to "
+         "transformer); allowed: type, hidden, layers, self_attention, heads"),
+        ("model.encoder", {"heads": 4},
+         "model.encoder.heads: a GRU has none without self_attention: true; or take type transformer"),
+        ("model.encoder", {"self_attention": True, "hidden": 10},
+         "model.encoder.heads: 4 heads do not divide hidden 10 evenly"),
+        ("model.encoder", {"type": "transformer", "heads": 3},
+         "model.encoder.heads: 3 heads do not divide hidden 256 evenly"),
+        ("model.encoder", {"type": "transformer", "norm": "middle"},
+         "model.encoder.norm: 'middle' is unknown; allowed: pre, post"),
+        ("model.decoder", {"type": "transformer", "attend": "after"}, "model.decoder.attend: unknown key for type "
+         "transformer (it belongs to gru); allowed: type, hidden, layers, heads, feed_forward, norm, activation, "
+         "positions, max_positions"),
+        ("model.decoder", {"type": "transformer", "heads": "x"}, "model.decoder.heads: 'x' is not a whole number"),
+        ("model", {"decoder": {"type": "transformer"}, "attention": {"type": "luong"}},
+         "model.attention: luong is for a GRU decoder; a Transformer's is multihead: take that, or leave attention "
+         "out"),
+        ("model", {"decoder": {"type": "transformer"}, "attention": {"type": "multihead", "heads": 8}},
+         "model: attention.heads: 8 is not decoder.heads, 4, which counts for all of a Transformer decoder: leave "
+         "attention.heads out"),
+        ("model", {"decoder": {"type": "transformer"}, "attention": None},
+         "model.attention: is empty; give it keys, or leave it out"),
+        ("alignment.layer", 0,
+         "alignment.layer: 0 is for a model.decoder of type transformer, which this is not: leave it out"),
+        ("alignment.head", 1,
+         "alignment.head: 1 is for a model.attention of type multihead, which this is not: leave it out"),
         ("training", {}, "training: no limit is set: give max_steps, max_epochs or max_minutes"),
         ("line\nbreak", 1, "'line\\nbreak': unknown key; allowed: " + ", ".join(Config.model_fields)),
     ],
@@ -326,6 +368,35 @@ def test_several_errors_are_told_at_once() -> None:
 def test_what_is_no_section_is_no_config(data: object, words: str) -> None:
     with pytest.raises(ConfigError, match=f"^FILE: {words}"):
         parse_config(data, "FILE")
+
+
+TRANSFORMER = "model.decoder={type: transformer, layers: 2, heads: 2}"
+
+
+def test_a_section_without_a_type_is_a_gru() -> None:
+    model = parse("model.encoder={hidden: 16}", "model.decoder={layers: 2}").model
+    assert (model.encoder.type, model.encoder.hidden) == ("gru", 16)
+    assert (model.decoder.type, model.decoder.layers) == ("gru", 2)
+
+
+@pytest.mark.parametrize("given", [[], ["model.attention={type: multihead}"], ["model.attention.type=multihead"]])
+def test_a_transformer_decoder_looks_by_multihead_attention_with_its_own_heads(given: list[str]) -> None:
+    config = parse(TRANSFORMER, *given)
+    assert (config.model.attention.type, config.model.attention.heads) == ("multihead", 2)
+    assert config.model.attention.normalizer == "softmax"
+    again = parse_config(parse_yaml(dump_config(config), "DUMP"), "DUMP")
+    assert again == config
+
+
+def test_a_transformer_encoder_leaves_the_attention_as_it_is() -> None:
+    assert parse("model.encoder={type: transformer}").model.attention.type == "bahdanau"
+
+
+def test_layer_and_head_of_alignments_must_be_there() -> None:
+    assert parse(TRANSFORMER, "alignment.layer=1", "alignment.head=1").alignment.layer == 1
+    assert message(TRANSFORMER, "alignment.layer=2").startswith("FILE: alignment.layer: 2 is not there; ")
+    assert "has 2, counted from 0" in message(TRANSFORMER, "alignment.head=2")
+    assert parse("model.attention={type: multihead}", "alignment.head=3").alignment.head == 3
 
 
 def test_a_whole_number_is_a_number() -> None:

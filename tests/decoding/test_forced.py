@@ -6,7 +6,7 @@ import torch
 
 from nmt.attention import ATTENTIONS
 from nmt.attention.scores import SCORES
-from nmt.config.schema import ModelSection
+from nmt.config.model import ModelSection
 from nmt.data.batching import Example, source_batch
 from nmt.data.tokenizer import BEGIN, END
 from nmt.decoding.forced import forced_decode

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from nmt.attention import ATTENTIONS
 from nmt.attention.scores import SCORES
-from nmt.config.schema import ModelSection
+from nmt.config.model import ModelSection
 from nmt.data.batching import Example
 from nmt.data.tokenizer import BEGIN, END, PADDING, UNKNOWN, Tokenizer
 from nmt.decoding import beam

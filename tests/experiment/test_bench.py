@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmt.config.schema import ModelSection
+from nmt.config.model import ModelSection
 from nmt.data.batching import Example
 from nmt.experiment.bench import _operations, matrix_limit, training_speed
 from nmt.model.build import build_model
@@ -45,6 +45,27 @@ def test_operations_are_those_counted_by_hand(kind: str) -> None:
     found = _operations(model, examples, torch.device("cpu"))
     expected = 2 * sum(by_hand(source, target, kind) for source, target in lengths)
     assert found == pytest.approx(expected, rel=0.02)
+
+
+def test_operations_of_a_transformer_are_those_counted_by_hand() -> None:
+    layers, inner = {"encoder": 2, "decoder": 3}, 12
+    coders = {
+        name: {"type": "transformer", "hidden": H, "layers": count, "heads": 2, "feed_forward": inner}
+        for name, count in layers.items()
+    }
+    section = ModelSection.model_validate({"embedding": E, "tied": False, **coders})
+    model = build_model(section, source_vocabulary=V, target_vocabulary=V, shared=True)
+    lengths = [(5, 7), (9, 4), (30, 40)]
+    examples = [Example((4,) * (source - 1), (4,) * (target - 1)) for source, target in lengths]
+    projections, network = 4 * H * H, 2 * H * inner
+    expected = 0
+    for source, target in lengths:
+        expected += (source + target) * E * H  # from embeddings to states
+        expected += layers["encoder"] * source * (projections + 2 * source * H + network)
+        expected += layers["decoder"] * target * (projections + 2 * target * H + network)
+        expected += layers["decoder"] * (target * 2 * H * H + source * 2 * H * H + 2 * target * source * H)
+        expected += target * H * V
+    assert _operations(model, examples, torch.device("cpu")) == pytest.approx(2 * expected, rel=1e-6)
 
 
 def test_speed_is_reported_with_its_share() -> None:

@@ -11,9 +11,10 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from nmt.config import attention as kinds
-from nmt.config.schema import ModelSection
+from nmt.config.model import ModelSection
 from nmt.model.build import build_model
-from nmt.model.gru_decoder import Decoded, GruDecoder
+from nmt.model.decoder import Decoded
+from nmt.model.gru_decoder import GruDecoder
 from nmt.model.layers import READOUTS
 from nmt.model.seq2seq import SearchState, Seq2Seq
 

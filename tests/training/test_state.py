@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from nmt.checkpoint import read_tensors, write_tensors
-from nmt.config.schema import ModelSection
+from nmt.config.model import ModelSection
 from nmt.data.batching import Batch, Example, Position, TrainingBatches, make_batch
 from nmt.errors import CheckpointError
 from nmt.model.build import build_model
