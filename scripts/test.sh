@@ -8,4 +8,4 @@ export OMP_NUM_THREADS=1
 .venv/bin/ruff format --check .
 .venv/bin/ruff check .
 .venv/bin/mypy
-.venv/bin/python -m pytest -n 2 -q "$@"
+.venv/bin/python -m pytest -n 2 --dist worksteal -q "$@"

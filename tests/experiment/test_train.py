@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -564,15 +565,16 @@ def test_the_same_config_trains_to_the_same_weights(tiny_config: Make, tmp_path:
 def test_a_loss_that_is_no_number_stops_before_the_update_and_leaves_the_state(
     tiny_config: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    import nmt.training.loop as loop
+    import nmt.training.update as updating
 
-    real, calls = loop.training_loss, []
+    real, calls = updating.training_loss, []
 
     def faulty(*arguments: Any, **options: Any) -> Any:
         calls.append(1)
-        return real(*arguments, **options) * (math.nan if len(calls) == step else 1.0)
+        loss, factor = real(*arguments, **options), math.nan if len(calls) == step else 1.0
+        return replace(loss, total=loss.total * factor, cross_entropy=loss.cross_entropy * factor)
 
-    monkeypatch.setattr(loop, "training_loss", faulty)
+    monkeypatch.setattr(updating, "training_loss", faulty)
     with pytest.raises(TrainingError, match=rf"step {step}: the loss \(nan\).*training\.learning_rate"):
         start(tiny_config("data.test=null"), tmp_path / "run")
     folder = RunFolder(tmp_path / "run")
