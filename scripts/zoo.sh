@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash scripts/setup.sh
+jobs=${ZOO_JOBS:-$(nproc)}  # asked before the next line, which nproc would obey
 export OMP_NUM_THREADS=1
 python=.venv/bin/python
 
@@ -26,7 +27,7 @@ export -f train
 
 if [ $# -gt 0 ]; then names=$(printf '%s\n' "$@"); else names=$("$python" scripts/zoo.py names); fi
 # A training that fails must not end the others; xargs tells in the end that one did.
-echo "$names" | xargs -P "${ZOO_JOBS:-$(nproc)}" -I NAME bash -euo pipefail -c 'train NAME' || failed=1
+echo "$names" | xargs -P "$jobs" -I NAME bash -euo pipefail -c 'train NAME' || failed=1
 if [ ! -f docs/zoo/speed.json ]; then
   unset OMP_NUM_THREADS
   mapfile -t configs < <("$python" scripts/zoo.py names | sed 's|.*|--config\nconfigs/&.yaml|')

@@ -166,7 +166,14 @@ def test_ctrl_c_while_a_command_waits(tmp_path: Path) -> None:
     fifo = tmp_path / "x.yaml"
     os.mkfifo(fifo)
     command = [sys.executable, "-m", "nmt", "config", "check", str(fifo)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests that were started in the background have been told to ignore it, and so would the command.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     with process, fifo.open("w"):  # opens once the command has opened its end: then it waits for text
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
