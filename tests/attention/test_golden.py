@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from nmt.attention.attention_over_attention import AttentionOverAttention, prefix_weights
 from nmt.attention.bahdanau import BahdanauAttention
+from nmt.attention.hard import HardAttention
 from nmt.attention.local import LocalAttention
 from nmt.attention.luong import LuongAttention
 from nmt.attention.memory import MemoryAttention
@@ -34,6 +35,7 @@ from nmt.attention.scores import (
 )
 from nmt.model.gru_decoder import GruDecoder, GruState, additive_recurrence
 from nmt.model.layers import AttentionalReadout, MaxoutReadout
+from nmt.training.loss import score_function
 
 FILE = Path(os.environ.get("NMT_GOLDEN", Path(__file__).resolve().parents[1] / "golden" / "attention.json"))
 CASES: dict[str, dict[str, Any]] = {case["name"]: case for case in json.loads(FILE.read_text())["cases"]}
@@ -314,6 +316,25 @@ def memory(name: str) -> Callable[[Numbers, Numbers], Numbers]:
     return compute
 
 
+def expected_gradient(inputs: Numbers, params: Numbers) -> Numbers:
+    """The mean over all draws, each as often as its weight says, of the estimate that hard attention learns from."""
+    attention = HardAttention(
+        query_width=1, key_width=1, hidden=1, expected_share=0.0, reward_weight=1.0, entropy_weight=0.0
+    )
+    gains, one = inputs["log_likelihood"], torch.ones(1, 1, dtype=torch.bool)
+    estimate = torch.zeros_like(gains)
+    with torch.enable_grad():
+        logits = inputs["logits"].clone().requires_grad_()
+        alpha = softmax(logits.view(1, 1, -1), torch.ones(1, len(gains), dtype=torch.bool))
+        for position in range(len(gains)):
+            drawn = attention._drawn(alpha, torch.tensor([[position]]), torch.tensor([False]))
+            added, _ = score_function(gains[position].view(1, 1), one, drawn, -0.7)
+            (grad,) = torch.autograd.grad(-added, logits, retain_graph=True)
+            estimate += alpha[0, 0, position].detach() * grad
+    found = alpha[0, 0].detach()
+    return {"alpha": found, "expected": (found * gains).sum(), "gradient": estimate}
+
+
 CHECKS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
     "bahdanau": bahdanau,
     "luong.dot": dot,
@@ -327,6 +348,7 @@ CHECKS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
     "luong.input_feeding_step": input_feeding_step,
     "cosine": cosine,
     "ntm": ntm,
+    "hard.expected_gradient": expected_gradient,
     "multihead": multihead,
     "self_attention.causal": causal_self_attention,
     "aoa": aoa,
