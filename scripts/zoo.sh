@@ -19,7 +19,8 @@ train() {
     how=(--config "configs/$name.yaml" --set training.max_minutes=null --overwrite)
     if [ -f "$run/last/state.safetensors" ]; then how=(--resume); fi
     echo "$name: training, see $run/train.log"
-    .venv/bin/nmt train "${how[@]}" --run "$run" 2> /dev/null
+    mkdir -p runs/zoo
+    .venv/bin/nmt train "${how[@]}" --run "$run" > "$run.out" 2>&1 || { tail -n 1 "$run.out" >&2; return 1; }
   fi
   .venv/bin/python scripts/zoo.py keep "$run" "docs/zoo/$name"
 }

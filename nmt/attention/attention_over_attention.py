@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from nmt.attention.base import Attended, Attention, AttentionState, Memory, Normalizer
-from nmt.errors import ConfigError
+from nmt.attention.scores import require_equal_widths
 
 BLOCK_ELEMENTS = 2**22
 """Numbers in a block of β(i), [B, steps, S, P], at most, unless one step alone has more."""
@@ -63,11 +63,7 @@ class AttentionOverAttention(Attention):
 
     def __init__(self, *, query_width: int, key_width: int, normalizer: Normalizer) -> None:
         super().__init__()
-        if query_width != key_width:
-            raise ConfigError(
-                f"attention attention_over_attention needs queries and keys of one width, but they are {query_width} "
-                f"and {key_width} wide: make model.decoder.hidden and model.encoder.hidden equal"
-            )
+        require_equal_widths("attention attention_over_attention", query_width, key_width)
         self.normalizer = normalizer
         self.context_width = key_width
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.attention.base import Attended, Attention, AttentionState, Memory, Normalizer
-from nmt.errors import ConfigError
+from nmt.attention.scores import require_equal_widths
 
 
 class MemoryAttention(Attention):
@@ -39,11 +39,7 @@ class MemoryAttention(Attention):
         normalizer: Normalizer,
     ) -> None:
         super().__init__()
-        if query_width != key_width:
-            raise ConfigError(
-                f"attention memory needs queries and keys of one width, but they are {query_width} and {key_width} "
-                f"wide: make model.decoder.hidden and model.encoder.hidden equal"
-            )
+        require_equal_widths("attention memory", query_width, key_width)
         self.hops = hops
         self.adjacent = adjacent
         self.normalizer = normalizer

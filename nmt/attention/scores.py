@@ -24,12 +24,17 @@ from nmt.attention.base import Score
 from nmt.errors import ConfigError
 
 
-def _require_equal_widths(name: str, query_width: int, key_width: int) -> None:
+def require_equal_widths(what: str, query_width: int, key_width: int, *, otherwise: str = "") -> None:
+    """Raise ConfigError, naming `what` needs it and what to do `otherwise`, where queries and keys differ in width."""
     if query_width != key_width:
         raise ConfigError(
-            f"score {name} needs queries and keys of one width, but they are {query_width} and {key_width} wide: make "
-            f"model.decoder.hidden and model.encoder.hidden equal, or take score general"
+            f"{what} needs queries and keys of one width, but they are {query_width} and {key_width} wide: make "
+            f"model.decoder.hidden and model.encoder.hidden equal{otherwise}"
         )
+
+
+def _require_equal_widths(name: str, query_width: int, key_width: int) -> None:
+    require_equal_widths(f"score {name}", query_width, key_width, otherwise=", or take score general")
 
 
 class DotScore(Score):

@@ -7,13 +7,8 @@ The expectation of what hard attention draws (`hard.py`), of which every gradien
 Shapes: query s_{t−1} [B, T, Q], states h [B, S, D]; W [A, Q], U [A, D], v [A]; weights [B, 1, T, S], context [B, T, D].
 """
 
-from nmt.attention.base import Normalizer, ScoredAttention
-from nmt.attention.scores import AdditiveScore
+from nmt.attention.bahdanau import BahdanauAttention
 
 
-class SoftAttention(ScoredAttention):
+class SoftAttention(BahdanauAttention):
     """The expected state under v · tanh(W s + U h), normalised over the sentence. Raises nothing."""
-
-    def __init__(self, *, query_width: int, key_width: int, hidden: int, normalizer: Normalizer) -> None:
-        score = AdditiveScore(query_width=query_width, key_width=key_width, hidden=hidden)
-        super().__init__(score=score, normalizer=normalizer, context_width=key_width)

@@ -31,7 +31,9 @@ def translate(
         bool,
         typer.Option("--sample-attention", help="Draw where hard attention looks; default: the most probable place."),
     ] = False,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of what is drawn; default: 1.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Of what is drawn; default: 1.")
+    ] = None,
     device: DeviceOption = "auto",
 ) -> None:
     """Translate text, line by line; a blank line stays blank. Settings default to the run's.

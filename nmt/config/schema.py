@@ -178,7 +178,7 @@ class Config(Section):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     """Its name: the run folder is runs/NAME unless --run says otherwise."""
-    seed: Annotated[int, Field(ge=0)] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Seed of everything random."""
     data: DataSection
     """The parallel text."""

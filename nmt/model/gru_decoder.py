@@ -168,7 +168,7 @@ class GruDecoder(Decoder[Memory, GruState]):
             context_BTV, weights = attended.context_BTD, attended.weights_BHTS
             attention_state, drawn = attended.state, attended.drawn
         readout_BTR = self.readout(embedded_BTE, states_BTH, context_BTV)
-        return Decoded(readout_BTR, _kept(weights), GruState(tuple(hidden), None, attention_state), drawn)
+        return Decoded(readout_BTR, _kept(weights, need_weights), GruState(tuple(hidden), None, attention_state), drawn)
 
     def _one_by_one(self, embedded_BTE: Tensor, memory: Memory, state: GruState, need_weights: bool) -> Decoded:
         # unbind once: indexing one step out of a long tensor costs a tensor of zeros in every backward step.
@@ -211,7 +211,7 @@ class GruDecoder(Decoder[Memory, GruState]):
         readout_BR = self.readout(embedded_BE, hidden[-1], attended.context_BTD.squeeze(1))
         fed_BR = readout_BR if self.input_feeding else None
         after = replace(state, hidden=tuple(hidden), fed_BR=fed_BR, attention=attended.state)
-        return Decoded(readout_BR.unsqueeze(1), _kept(attended.weights_BHTS), after, attended.drawn)
+        return Decoded(readout_BR.unsqueeze(1), _kept(attended.weights_BHTS, need_weights), after, attended.drawn)
 
 
 def _sequence(layer: GruLayer, inputs_TBG: Tensor, hidden_BH: Tensor) -> Tensor:
@@ -222,6 +222,6 @@ def _sequence(layer: GruLayer, inputs_TBG: Tensor, hidden_BH: Tensor) -> Tensor:
     return states_TDBH.squeeze(1)
 
 
-def _kept(weights_BHTS: Tensor | None) -> tuple[Tensor, ...]:
-    """One tensor for the one layer that attends, none where there are no weights."""
-    return () if weights_BHTS is None else (weights_BHTS,)
+def _kept(weights_BHTS: Tensor | None, wanted: bool) -> tuple[Tensor, ...]:
+    """One tensor for the one layer that attends; none where there are no weights, or nobody asked."""
+    return (weights_BHTS,) if wanted and weights_BHTS is not None else ()

@@ -115,7 +115,7 @@ class TransformerDecoder(Decoder[LayerMemories, TransformerState]):
         for layer, source, before in zip(self._layers(), memory.layers, state.past, strict=True):
             x_BTD, weights_BHTS, after = layer(x_BTD, source, before, need_weights)
             past.append(after)
-            if weights_BHTS is not None:
+            if need_weights and weights_BHTS is not None:
                 weights.append(weights_BHTS)
         if self.norm is not None:
             x_BTD = self.norm(x_BTD)

@@ -73,6 +73,17 @@ def test_an_attention_that_draws_nothing_says_so(trained: Trained) -> None:
     assert errors.count("\n") == 1
 
 
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_a_seed_that_is_no_64_bit_number_is_refused(hard: Path, seed: int) -> None:
+    code, output, errors = translate("--run", hard, "--sample-attention", "--seed", seed, stdin="the cat\n")
+    assert (code, output) == (2, "")
+    assert "--seed" in errors
+
+
+def test_the_largest_seed_draws(hard: Path) -> None:
+    assert translate("--run", hard, "--sample-attention", "--seed", 2**63 - 1, stdin="the cat\n")[0] == 0
+
+
 def test_a_seed_without_draws_is_refused(trained: Trained) -> None:
     code, output, errors = translate("--run", trained.folder.path, "--seed", 3, stdin="the cat\n")
     assert (code, output) == (2, "")

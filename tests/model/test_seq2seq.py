@@ -421,6 +421,7 @@ def test_tied_embeddings_stay_one_matrix_when_trained() -> None:
 @every_wiring
 def test_one_tensor_of_weights_or_none_at_all(attention: Setting, attend: str, readout: str) -> None:
     model = build(attention, attend, readout, layers=2)
+    assert model(*texts(), need_weights=False).weights == (), "nobody asked"
     for weights in (forced(model, texts())[1], stepped(model, texts())[1]):
         if attention["type"] == "none":
             assert weights == ()
