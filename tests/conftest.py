@@ -1,11 +1,13 @@
 """A tiny corpus with gold links, configs for it, and one trained run that many tests share."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import torch
 
@@ -14,6 +16,10 @@ from nmt.config.schema import Config
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.experiment.run import Run, open_run
 from nmt.experiment.train import Trained, start_training
+
+# A change is judged by the same cases on every machine; HYPOTHESIS_PROFILE=default draws new ones.
+hypothesis.settings.register_profile("same", derandomize=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 @pytest.fixture(autouse=True)

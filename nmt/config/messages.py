@@ -76,8 +76,9 @@ def _describe(details: ErrorDetails, schema: type[BaseModel]) -> Problem:
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         return Problem(place.path, _no_section(place, details["input"]))
     if kind in _BOUNDS:
-        bound, words = _BOUNDS[kind]
-        return Problem(place.path, f"{given} {words} {context[bound]:g}")
+        name, words = _BOUNDS[kind]
+        bound = context[name]
+        return Problem(place.path, f"{given} {words} {bound if isinstance(bound, int) else f'{bound:g}'}")
     if kind == "string_pattern_mismatch":
         return Problem(
             place.path, f"{given} {_PATTERNS.get(context['pattern'], 'does not match ' + context['pattern'])}"
