@@ -108,6 +108,20 @@ def test_fused_is_plain_with_its_gradients(causal: bool, steps: int) -> None:
         assert (found[1][0][4, 0] == 0).all(), "a step before the first real token"
 
 
+@pytest.mark.parametrize("source", [5, 300])
+def test_half_precision_is_close_whichever_path_it_takes(source: int) -> None:
+    attention = attention_of(causal=True).float()
+    states_BSW = random(3, source, WIDTH, seed=1).float().requires_grad_()
+    mask_BS = mask_of((source, source - 2, 0))
+    exact, rounded = [], []
+    for found, halved in ((exact, False), (rounded, True)):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=halved):
+            context_BTD = ask(attention, states_BSW, states_BSW, mask_BS, need_weights=False).context_BTD.float()
+        found += [context_BTD, *torch.autograd.grad(context_BTD.sum(), [states_BSW, attention.value.weight])]
+    for one, other in zip(exact, rounded, strict=True):
+        torch.testing.assert_close(other, one, rtol=0.03, atol=0.03 * one.detach().abs().max().item())
+
+
 def test_bfloat16_is_close_on_either_path() -> None:
     attention, mask_BS = attention_of().float(), mask_of(LENGTHS)
     parts = (random(4, STEPS, WIDTH, seed=1).float(), random(4, 5, WIDTH, seed=2).float(), mask_BS)
