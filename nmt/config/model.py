@@ -97,6 +97,32 @@ class TransformerSection(Section):
         return self
 
 
+class ConvEncoderSection(Section):
+    """Blocks of convolution with gated linear units (Gehring et al., arXiv 1705.03122)."""
+
+    type: Literal["conv"]
+    """The kind of encoder."""
+    hidden: Positive = 256
+    """Width of a state; an embedding of another width goes through a linear layer."""
+    layers: Positive = 4
+    """Number of blocks; a state knows of layers × (kernel − 1) + 1 pieces."""
+    kernel: Positive = 3
+    """Pieces that a convolution reads at once; odd."""
+    positions: PositionsName = "sinusoidal"
+    """How a piece knows its place: sines of it, without limit, or a learned vector for each, as in the paper."""
+    max_positions: Positive = 256
+    """Learned vectors; pieces beyond share the last one, and are warned of."""
+
+    @model_validator(mode="after")
+    def _odd(self) -> "ConvEncoderSection":
+        if self.kernel % 2 == 0:
+            raise ValueError(
+                f"kernel: {self.kernel} is even; a piece is read with as many on its left as on its right, so give an "
+                f"odd number"
+            )
+        return self
+
+
 def _type_of(section: object) -> str:
     """The tag of a section, `gru` where it has none; what is no name at all is the tag of nothing."""
     given = section.get("type", "gru") if isinstance(section, Mapping) else getattr(section, "type", "gru")
@@ -104,7 +130,9 @@ def _type_of(section: object) -> str:
 
 
 EncoderSection = Annotated[
-    Annotated[GruEncoderSection, Tag("gru")] | Annotated[TransformerSection, Tag("transformer")],
+    Annotated[GruEncoderSection, Tag("gru")]
+    | Annotated[TransformerSection, Tag("transformer")]
+    | Annotated[ConvEncoderSection, Tag("conv")],
     Discriminator(_type_of),
 ]
 DecoderSection = Annotated[
@@ -122,7 +150,7 @@ class ModelSection(Section):
     """One matrix for source, target and output embeddings; with separate vocabularies, for target and output."""
     dropout: Rate = 0.2
     """Dropout on embeddings and on the readout; of a GRU between layers and on the encoder's states; of a Transformer
-    on what each part of a layer adds, and inside its feed-forward networks."""
+    on what each part of a layer adds, and inside its feed-forward networks; of a convolution on what it reads."""
     encoder: EncoderSection = GruEncoderSection()
     """What reads the source."""
     attention: AttentionSection = BahdanauAttention(type="bahdanau")

@@ -24,7 +24,15 @@ from nmt.config.attention import (
     NtmAttention,
     SoftAttention,
 )
-from nmt.config.model import SELF_ATTENTION_HEADS, GruDecoderSection, ModelSection, TransformerSection
+from nmt.config.model import (
+    SELF_ATTENTION_HEADS,
+    ConvEncoderSection,
+    GruDecoderSection,
+    GruEncoderSection,
+    ModelSection,
+    TransformerSection,
+)
+from nmt.model.convolution import ConvolutionalBlock, ConvolutionalEncoder
 from nmt.model.decoder import Decoder
 from nmt.model.encoders import Encoder, GruEncoder
 from nmt.model.gru_decoder import GruDecoder, Recurrence, additive_recurrence, constant_recurrence
@@ -128,9 +136,9 @@ def _summary_of(section: ModelSection) -> tuple[Callable[[Tensor, Tensor], Tenso
     """What makes a sentence's summary of the encoder's states, and how many of its last columns say where to begin:
     a GRU's backward half, all of what has no direction."""
     encoder = section.encoder
-    if isinstance(encoder, TransformerSection):
-        return mean_state, encoder.hidden
-    return summary, encoder.hidden // 2
+    if isinstance(encoder, GruEncoderSection):
+        return summary, encoder.hidden // 2
+    return mean_state, encoder.hidden
 
 
 def build_encoder(section: ModelSection) -> Encoder:
@@ -147,6 +155,14 @@ def build_encoder(section: ModelSection) -> Encoder:
                 for _ in range(encoder.layers)
             ],
             norm=encoder.norm == "pre",
+        )
+    if isinstance(encoder, ConvEncoderSection):
+        return ConvolutionalEncoder(
+            inputs=_inputs(encoder, section.embedding),
+            blocks=[
+                ConvolutionalBlock(width=encoder.hidden, kernel=encoder.kernel, dropout=dropout)
+                for _ in range(encoder.layers)
+            ],
         )
     on_top = None
     if encoder.self_attention:
@@ -221,7 +237,7 @@ def _transformer_decoder(section: ModelSection, decoder: TransformerSection) -> 
     return TransformerDecoder(inputs=inputs, layers=layers, norm=decoder.norm == "pre")
 
 
-def _inputs(section: TransformerSection, embedding: int) -> PositionedInputs:
+def _inputs(section: TransformerSection | ConvEncoderSection, embedding: int) -> PositionedInputs:
     positions = POSITIONS[section.positions](section.hidden, section.max_positions)
     return PositionedInputs(embedding=embedding, width=section.hidden, positions=positions)
 

@@ -18,7 +18,7 @@ class Encoded:
     """A batch of sentences, read.
 
     `states_BSD` are zero on padding, `mask_BS` is True on real tokens, `summary_BD` tells of the whole sentence: of a
-    GRU [→h_n; ←h_1], of a Transformer the mean of the states.
+    GRU [→h_n; ←h_1], of what has no direction the mean of the states.
     """
 
     states_BSD: Tensor

@@ -69,7 +69,7 @@ POSITIONS: dict[str, Callable[[int, int], Positions]] = {
 
 
 class PositionedInputs(nn.Module):
-    """x_t = √D E y_t + P(t): what the first layer of a Transformer reads (section 3.4).
+    """x_t = √D E y_t + P(t): what the first layer of a Transformer, or of convolutions, reads (section 3.4).
 
     Embeddings of another width than D go through a linear layer first.
     """

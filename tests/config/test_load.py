@@ -199,7 +199,7 @@ def test_shipped_configs_load_and_are_named_after_their_file(path: Path, monkeyp
     assert config.data.train.source.is_relative_to(ROOT / "data")
 
 
-def test_the_configs_of_the_demo_corpus_with_a_gru_decoder_differ_in_attention_alone() -> None:
+def test_the_configs_of_the_demo_corpus_with_a_gru_decoder_differ_in_attention_or_encoder_alone() -> None:
     demo = {path.stem: load_config(path) for path in CONFIGS if load_config(path).data.train.source.parent == DEMO}
     configs = {name: config for name, config in demo.items() if config.model.decoder.type == "gru"}
     assert {config.model.attention.type for config in configs.values()} == set(KINDS.split(", "))
@@ -207,8 +207,7 @@ def test_the_configs_of_the_demo_corpus_with_a_gru_decoder_differ_in_attention_a
     for other in configs.values():
         name, *rest = differences(first, other)
         assert name == "name"
-        assert rest
-        assert all(key.startswith("model.attention.") for key in rest)
+        assert {tuple(key.split(".")[:2]) for key in rest} in ({("model", "attention")}, {("model", "encoder")})
 
 
 def test_the_json_schema_explains_keys_and_admits_the_shipped_configs_keys() -> None:
@@ -218,10 +217,10 @@ def test_the_json_schema_explains_keys_and_admits_the_shipped_configs_keys() -> 
     assert schema["additionalProperties"] is False
     attention = schema["$defs"]["ModelSection"]["properties"]["attention"]
     assert set(attention["discriminator"]["mapping"]) == set(KINDS.split(", "))
-    for part in ("encoder", "decoder"):
+    for part, expected in (("encoder", ["gru", "transformer", "conv"]), ("decoder", ["gru", "transformer"])):
         either = schema["$defs"]["ModelSection"]["properties"][part]["oneOf"]
         types = [schema["$defs"][one["$ref"].rsplit("/", 1)[1]]["properties"]["type"]["const"] for one in either]
-        assert types == ["gru", "transformer"]
+        assert types == expected
 
 
 def leaves(section: type[BaseModel], prefix: str = "") -> Iterator[str]:
@@ -303,11 +302,11 @@ def test_every_key_refuses_a_section_with_its_path_in_one_line(path: str) -> Non
         ("decoding", None, "decoding: is empty; give it keys, or leave it out"),
         ("model.encoder.hidden", 65,
          "model.encoder.hidden: 65 is odd; each direction takes half of it, so give an even number"),
-        ("model.encoder", {"type": "lstm"}, "model.encoder.type: 'lstm' is unknown; allowed: gru, transformer"),
+        ("model.encoder", {"type": "lstm"}, "model.encoder.type: 'lstm' is unknown; allowed: gru, transformer, conv"),
         ("model.decoder", {"type": "transfomer"},
          "model.decoder.type: 'transfomer' is unknown (did you mean transformer?); allowed: gru, transformer"),
-        ("model.encoder", {"type": 3}, "model.encoder.type: 3 is unknown; allowed: gru, transformer"),
-        ("model.encoder", {"type": None}, "model.encoder.type: null is unknown; allowed: gru, transformer"),
+        ("model.encoder", {"type": 3}, "model.encoder.type: 3 is unknown; allowed: gru, transformer, conv"),
+        ("model.encoder", {"type": None}, "model.encoder.type: null is unknown; allowed: gru, transformer, conv"),
         ("model.encoder", "transformer", "model.encoder: 'transformer' is not a section; write {type: transformer}"),
         ("model.encoder", None, "model.encoder: is empty; give it keys, or leave it out"),
         ("model.encoder", {"typ": "transformer"},
@@ -322,6 +321,11 @@ def test_every_key_refuses_a_section_with_its_path_in_one_line(path: str) -> Non
          "model.encoder.heads: 3 heads do not divide hidden 256 evenly"),
         ("model.encoder", {"type": "transformer", "norm": "middle"},
          "model.encoder.norm: 'middle' is unknown; allowed: pre, post"),
+        ("model.encoder", {"type": "conv", "kernel": 4}, "model.encoder.kernel: 4 is even; a piece is read with as "
+         "many on its left as on its right, so give an odd number"),
+        ("model.encoder", {"type": "conv", "heads": 4}, "model.encoder.heads: unknown key for type conv (it belongs to "
+         "gru, transformer); allowed: type, hidden, layers, kernel, positions, max_positions"),
+        ("model.decoder", {"type": "conv"}, "model.decoder.type: 'conv' is unknown; allowed: gru, transformer"),
         ("model.decoder", {"type": "transformer", "attend": "after"}, "model.decoder.attend: unknown key for type "
          "transformer (it belongs to gru); allowed: type, hidden, layers, heads, feed_forward, norm, activation, "
          "positions, max_positions"),
@@ -392,8 +396,9 @@ def test_a_transformer_decoder_looks_by_multihead_attention_with_its_own_heads(g
     assert again == config
 
 
-def test_a_transformer_encoder_leaves_the_attention_as_it_is() -> None:
-    assert parse("model.encoder={type: transformer}").model.attention.type == "bahdanau"
+@pytest.mark.parametrize("kind", ["transformer", "conv"])
+def test_an_encoder_leaves_the_attention_as_it_is(kind: str) -> None:
+    assert parse(f"model.encoder={{type: {kind}}}").model.attention.type == "bahdanau"
 
 
 def test_layer_and_head_of_alignments_must_be_there() -> None:

@@ -68,6 +68,18 @@ def test_operations_of_a_transformer_are_those_counted_by_hand() -> None:
     assert _operations(model, examples, torch.device("cpu")) == pytest.approx(2 * expected, rel=1e-6)
 
 
+def test_operations_of_convolutions_are_those_counted_by_hand() -> None:
+    encoder = {"type": "conv", "hidden": H, "layers": 3, "kernel": 5}
+    decoder = {"type": "transformer", "hidden": H, "layers": 1, "heads": 2, "feed_forward": 12}
+    section = ModelSection.model_validate({"embedding": H, "encoder": encoder, "decoder": decoder})
+    model = build_model(section, source_vocabulary=V, target_vocabulary=V, shared=True)
+    source, target = 30, 4
+    expected = source * 3 * 5 * H * 2 * H + target * (4 * H * H + 2 * target * H + 2 * H * 12 + H * V)
+    expected += target * 2 * H * H + source * 2 * H * H + 2 * target * source * H
+    found = _operations(model, [Example((4,) * (source - 1), (4,) * (target - 1))], torch.device("cpu"))
+    assert found == pytest.approx(2 * expected, rel=1e-6)
+
+
 def test_speed_is_reported_with_its_share() -> None:
     device = torch.device("cpu")
     speed = training_speed(

@@ -1,4 +1,4 @@
-"""Transformers trained for a few steps, with and without a GRU on the other side: kept, loaded, resumed, aligned."""
+"""Transformers and convolutions trained for a few steps, also with a GRU: kept, loaded, resumed, aligned."""
 
 import json
 import re
@@ -27,11 +27,14 @@ Make = Callable[..., Config]
 
 SMALL = "{type: transformer, hidden: 16, layers: 2, heads: 2, feed_forward: 32}"
 POST = "{type: transformer, hidden: 16, heads: 4, feed_forward: 32, norm: post, positions: learned, max_positions: 6}"
+CONV = "{type: conv, hidden: 16, layers: 2, kernel: 5}"
 MIXES: dict[str, tuple[str, ...]] = {
     "transformer": (f"model.encoder={SMALL}", f"model.decoder={SMALL}"),
     "post": (f"model.encoder={POST}", f"model.decoder={POST}", "model.embedding=12"),
     "encoder": (f"model.encoder={SMALL}",),
     "decoder": (f"model.decoder={SMALL}",),
+    "conv": (f"model.encoder={CONV}",),
+    "conv-transformer": (f"model.encoder={CONV}", f"model.decoder={SMALL}"),
     "self-attention": ("model.encoder={hidden: 16, self_attention: true, heads: 2}",),
     "bfloat16": (f"model.encoder={SMALL}", f"model.decoder={SMALL}", "training.precision=bfloat16"),
 }

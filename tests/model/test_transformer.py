@@ -1,4 +1,7 @@
-"""Transformers, whole and in parts: against torch's own layers, search against teacher forcing, who sees what when."""
+"""Transformers, whole and in parts: against torch's own layers, search against teacher forcing, who sees what when.
+
+The mixes are of every encoder and decoder, convolutions included.
+"""
 
 import math
 import warnings
@@ -17,6 +20,7 @@ from nmt.decoding.forced import forced_decode
 from nmt.decoding.greedy import greedy_search
 from nmt.decoding.search import SearchSettings
 from nmt.model.build import build_model
+from nmt.model.convolution import ConvolutionalEncoder
 from nmt.model.encoders import Encoded
 from nmt.model.positions import LearnedPositions, PositionedInputs, SinusoidalPositions
 from nmt.model.seq2seq import SearchState, Seq2Seq
@@ -31,6 +35,7 @@ LENGTHS, STEPS = (5, 1, 3), 5
 GRU: Setting = {"type": "gru", "layers": LAYERS}
 TRANSFORMER: Setting = {"type": "transformer", "layers": LAYERS, "heads": HEADS, "feed_forward": INNER}
 POST: Setting = {**TRANSFORMER, "norm": "post", "activation": "gelu", "positions": "learned", "max_positions": 7}
+CONV: Setting = {"type": "conv", "layers": LAYERS, "kernel": 5}
 SELF: Setting = {"type": "gru", "layers": LAYERS, "self_attention": True, "heads": HEADS}
 
 MIXES: dict[str, tuple[Setting, Setting]] = {
@@ -42,6 +47,8 @@ MIXES: dict[str, tuple[Setting, Setting]] = {
     "post-gru": (POST, GRU),
     "self-gru": (SELF, GRU),
     "self-transformer": (SELF, POST),
+    "conv-gru": (CONV, GRU),
+    "conv-transformer": (CONV, POST),
 }
 every_mix = pytest.mark.parametrize("mix", MIXES)
 with_transformer_decoder = pytest.mark.parametrize(
@@ -290,23 +297,25 @@ def test_cross_attention_has_the_normalizer_of_the_attention() -> None:
     assert any((layer[0] == 0).any() for layer in weights)
 
 
-# A Transformer encoder under a GRU decoder
+# An encoder without a direction under a GRU decoder
 
 
+@pytest.mark.parametrize("encoder", [TRANSFORMER, CONV], ids=["transformer", "conv"])
 @pytest.mark.parametrize("name", ATTENTIONS)
-def test_every_attention_reads_a_transformers_states(name: str) -> None:
+def test_every_attention_reads_the_states(name: str, encoder: Setting) -> None:
     heads = {"heads": HEADS} if name == "multihead" else {}
     hidden = {"hidden": ENCODER} if name in ("memory", "attention_over_attention") else {}
-    model = build(TRANSFORMER, {**GRU, **hidden}, attention={"type": name, **heads})
+    model = build(encoder, {**GRU, **hidden}, attention={"type": name, **heads})
     close(stepped(model, texts())[0], forced(model, texts())[0])
     source_BS, mask_BS, previous_BT = texts()
     alone = forced(model, (source_BS[1:2, :1], mask_BS[1:2, :1], previous_BT[1:2]))[0]
     close(forced(model, texts())[0][1:2], alone)
 
 
+@pytest.mark.parametrize("encoder", [TRANSFORMER, CONV], ids=["transformer", "conv"])
 @pytest.mark.parametrize("attention", ["bahdanau", "none"])
-def test_a_gru_decoder_starts_from_the_mean_of_the_states(attention: str) -> None:
-    model = build(TRANSFORMER, GRU, attention={"type": attention})
+def test_a_gru_decoder_starts_from_the_mean_of_the_states(attention: str, encoder: Setting) -> None:
+    model = build(encoder, GRU, attention={"type": attention})
     source_BS, mask_BS, _ = texts()
     encoded = model.encode(source_BS, mask_BS)
     mean = torch.stack([encoded.states_BSD[row, :length].mean(dim=0) for row, length in enumerate(LENGTHS)])
@@ -501,7 +510,7 @@ def test_fresh_matrices_are_uniform_and_biases_zero(mix: str) -> None:
     model = build(*MIXES[mix], fresh=True, dtype=torch.float32)
     found = 0
     for coder in (model.encoder, model.decoder):
-        if isinstance(coder, TransformerEncoder | TransformerDecoder):
+        if isinstance(coder, TransformerEncoder | TransformerDecoder | ConvolutionalEncoder):
             for part in coder.modules():
                 if isinstance(part, nn.Linear):
                     bound = math.sqrt(6.0 / sum(part.weight.shape))
