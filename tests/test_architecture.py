@@ -55,6 +55,7 @@ ALLOWED: dict[str, set[str]] = {
         "nmt.config",
         "nmt.data",
         "nmt.checkpoint",
+        "nmt.attention",
         "nmt.model",
         "nmt.training",
         "nmt.decoding",
@@ -73,8 +74,8 @@ FORBIDDEN = {
 """Exceptions to the two layers that may import nearly everything."""
 
 ONLY_IN = {
-    "matplotlib": ("nmt.alignment.plot", "nmt.evaluation.plot"),
-    "mpl_toolkits": ("nmt.alignment.plot", "nmt.evaluation.plot"),
+    "matplotlib": ("nmt.alignment.plot", "nmt.evaluation.plot", "nmt.experiment.plot"),
+    "mpl_toolkits": ("nmt.alignment.plot", "nmt.evaluation.plot", "nmt.experiment.plot"),
     "typer": ("nmt.cli",),
     "click": ("nmt.cli",),
     "sentencepiece": ("nmt.data.tokenizer",),

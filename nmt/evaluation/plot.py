@@ -70,20 +70,23 @@ def _bounds(buckets: Sequence[LengthBucket]) -> list[tuple[int, int | None, int]
 def _draw_line(axes: Axes, number: int, buckets: Sequence[LengthBucket]) -> Line2D:
     """Draw the line of run `number`, and the hollow markers over it."""
     heights = [math.nan if bucket.bleu is None else bucket.bleu for bucket in buckets]
-    colour = _COLOURS[number % len(_COLOURS)]
-    look: dict[str, Any] = {
-        "color": colour,
-        "marker": _MARKERS[number % len(_MARKERS)],
-        "markersize": 6,
-        "markeredgewidth": 1.1,
-        "clip_on": False,  # a marker at 0 stays whole
-        "zorder": 3,
-    }
-    (line,) = axes.plot(heights, linestyle=_DASHES[number % len(_DASHES)], linewidth=1.3, **look)
+    marker, dashes = look_of(number)
+    look = {**marker, "markersize": 6, "clip_on": False, "zorder": 3}  # a marker at 0 stays whole
+    (line,) = axes.plot(heights, **dashes, **look)
     few = [place for place, bucket in enumerate(buckets) if _is_small(bucket)]
     if few:
         axes.plot(few, [heights[place] for place in few], linestyle="none", markerfacecolor="white", **look)
     return line
+
+
+def look_of(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What tells line `number` from others, for matplotlib's `plot`: colour and marker; dashes."""
+    marker = {
+        "color": _COLOURS[number % len(_COLOURS)],
+        "marker": _MARKERS[number % len(_MARKERS)],
+        "markeredgewidth": 1.1,
+    }
+    return marker, {"linestyle": _DASHES[number % len(_DASHES)], "linewidth": 1.3}
 
 
 def _is_small(bucket: LengthBucket) -> bool:
