@@ -7,6 +7,7 @@ Self-attention, restricted self-attention, a GRU and a convolution are timed, fo
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -185,6 +186,10 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--output", type=Path, metavar="FOLDER", help=f"write {NAME}.md and {NAME}.png there")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see whether it works")
     given = parser.parse_args(arguments)
+    if not 0.0 < given.minutes < math.inf:
+        parser.error(f"--minutes {given.minutes:g}: must be above 0")
+    if given.output is not None:
+        given.output.mkdir(parents=True, exist_ok=True)  # now, not when all is measured and cannot be written
     prepare_process()
     lengths, widths = (QUICK_LENGTHS, QUICK_WIDTHS) if given.quick else (LENGTHS, WIDTHS)
     costs = measure(lengths, widths, batch=BATCH, seconds=1.0 if given.quick else 60.0 * given.minutes)

@@ -35,10 +35,11 @@ def rows(page: str, head: str) -> dict[str, list[str]]:
 def test_the_page_and_its_picture_are_written(
     script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script.main(["--quick", "--output", str(tmp_path)])
-    page = (tmp_path / "layer_costs.md").read_text(encoding="utf-8")
+    folder = tmp_path / "new"
+    script.main(["--quick", "--output", str(folder)])
+    page = (folder / "layer_costs.md").read_text(encoding="utf-8")
     assert capsys.readouterr().out.strip() == page.strip()
-    assert f"```\npython scripts/layer_costs.py --quick --output {tmp_path}\n```" in page
+    assert f"```\npython scripts/layer_costs.py --quick --output {folder}\n```" in page
     assert f"torch {torch.__version__}" in page
     assert rows(page, "layer")["GRU"] == ["O(n·d²)", "O(n)", "O(n)"]
     for width in script.QUICK_WIDTHS:
@@ -51,7 +52,7 @@ def test_the_page_and_its_picture_are_written(
             assert all(re.fullmatch(r"[\d,]+\.\d\d, \d+ %", cell) for cell in cells)
     picture = re.search(r"!\[.+?\]\((.+?)\)", page)
     assert picture is not None
-    assert (tmp_path / picture[1]).read_bytes().startswith(b"\x89PNG")
+    assert (folder / picture[1]).read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_costs_as_theory_says_is_told_as_theory_says(script: ModuleType) -> None:
@@ -88,3 +89,11 @@ def test_what_costs_as_theory_says_is_told_as_theory_says(script: ModuleType) ->
 )
 def test_what_holds_from_a_length_on_holds_to_the_end(script: ModuleType, holds: list[bool], told: str) -> None:
     assert script.since((1, 2, 3), holds) == told
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "inf"])
+def test_minutes_are_above_0(script: ModuleType, minutes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        script.main(["--minutes", minutes])
+    assert ended.value.code == 2
+    assert f"--minutes {minutes}: must be above 0" in capsys.readouterr().err
