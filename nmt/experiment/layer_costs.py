@@ -55,8 +55,8 @@ class Fit:
 class Kind:
     """A row of the table: what theory says, what builds the layer for a width, and what products are in it.
 
-    `dense`: those of each position with d × d matrices; `sees`: how many positions each looks at, at d/d² each for its
-    score and for what is read. Layers map states [B, S, D] and their mask to states of the same shape.
+    `dense`: those of each position with d × d matrices; `sees`: how many positions it looks at, for a score and for
+    what is read, each 1/d of such a product. Layers map states [B, S, D] and their mask to states of the same shape.
     """
 
     complexity: str
@@ -171,18 +171,18 @@ class Costs:
 def measure(lengths: Sequence[int], widths: Sequence[int], *, batch: int, seconds: float) -> Costs:
     """Time every kind at every width and length, in rounds, so that what slows the machine slows all of them.
 
-    A round begins while it may end before `seconds` are over, warm-up included; there are three at least. In less than
-    a minute what is timed is shorter, too. The batch is
-    the same at every length: with as many tokens at every length it would shrink as sentences grow, and a layer whose
-    products gain from more sentences, as a GRU's do, would seem to grow faster than it does.
+    A round begins while it may end before `seconds` are over, warm-up included; there are three at least. With less
+    than a minute, samples are shorter, too. The batch is the same at every length: with as many tokens at every length
+    it would shrink as sentences grow, and a layer whose products gain from more sentences, as a GRU's do, would seem to
+    grow faster than it does.
     """
     start, part = time.perf_counter(), min(1.0, seconds / 60)
     limit = matrix_limit(torch.float32, torch.device("cpu"), part * _LIMIT)
     torch.manual_seed(1)
-    places = list(itertools.product(widths, KINDS, lengths))
+    places = list(itertools.product(widths, lengths, KINDS))
     layers = {(width, kind): KINDS[kind].build(width) for width in widths for kind in KINDS}
     states = {(width, n): torch.randn(batch, n, width, requires_grad=True) for width in widths for n in lengths}
-    trials = [_Trial(layers[width, kind], states[width, length]) for width, kind, length in places]
+    trials = [_Trial(layers[width, kind], states[width, length]) for width, length, kind in places]
     calls = []
     for trial in trials:
         trial.seconds()  # libraries write their kernels, and memory is asked for
@@ -194,9 +194,9 @@ def measure(lengths: Sequence[int], widths: Sequence[int], *, batch: int, second
         rounds.append([trial.seconds(count) / batch for trial, count in zip(trials, calls, strict=True)])
         longest = max(longest, time.perf_counter() - before)
     limit = max(limit, matrix_limit(torch.float32, torch.device("cpu"), part * _LIMIT))
-    taken = np.array(rounds).reshape(len(rounds), len(widths), len(KINDS), len(lengths))
+    taken = np.array(rounds).reshape(len(rounds), len(widths), len(lengths), len(KINDS))
     by_width = {
-        width: {kind: taken[:, row, column] for column, kind in enumerate(KINDS)} for row, width in enumerate(widths)
+        width: {kind: taken[:, row, :, column] for column, kind in enumerate(KINDS)} for row, width in enumerate(widths)
     }
     return Costs(tuple(lengths), by_width, limit)
 

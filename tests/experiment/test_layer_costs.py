@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from nmt.experiment import layer_costs
 from nmt.experiment.layer_costs import KINDS, NEIGHBOURHOOD, Costs, Fit, fit, measure, slope
 
 LENGTHS = tuple(2**power for power in range(4, 13))
@@ -94,6 +95,25 @@ def test_every_layer_is_measured_in_every_round(costs: Costs) -> None:
         assert (costs.share(8, name) > 0.0).all()
     middle, worst = costs.spread()
     assert 1.0 <= middle <= worst
+
+
+def test_times_are_told_of_what_they_were_taken_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Trial:
+        def __init__(self, layer: torch.nn.Module, x_BSD: torch.Tensor) -> None:
+            batch, length, width = x_BSD.shape
+            parameters = sum(parameter.numel() for parameter in layer.parameters())
+            self.time = batch * (length + 1e3 * width + 1e6 * parameters)
+
+        def seconds(self, calls: int = 1) -> float:
+            return self.time
+
+    monkeypatch.setattr(layer_costs, "_Trial", Trial)
+    found = measure((3, 5, 7), (8, 4), batch=2, seconds=0.1)
+    for width in (8, 4):
+        for name, kind in KINDS.items():
+            parameters = sum(parameter.numel() for parameter in kind.build(width).parameters())
+            expected = np.array([3.0, 5.0, 7.0]) + 1e3 * width + 1e6 * parameters
+            np.testing.assert_array_equal(found.seconds[width][name], np.stack([expected] * found.rounds))
 
 
 def test_the_fastest_round_counts_in_products_at_the_limit() -> None:
