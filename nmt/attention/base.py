@@ -16,7 +16,7 @@ boolean, True on real tokens. A row with no real token gives zero weights and a 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, Self
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor, nn
@@ -59,21 +59,39 @@ class AttentionState(Protocol):
 
 
 @dataclass(frozen=True)
+class DocumentMemory:
+    """The K sentences before a sentence, in the document's order: keys, values and reality of their words."""
+
+    keys_BKSA: Tensor
+    values_BKSD: Tensor
+    mask_BKS: Tensor
+
+    def reorder(self, index_N: Tensor) -> "DocumentMemory":
+        """That of the rows `index_N` of the batch; an index may repeat."""
+        return DocumentMemory(self.keys_BKSA[index_N], self.values_BKSD[index_N], self.mask_BKS[index_N])
+
+
+@dataclass(frozen=True)
 class Memory:
     """A sentence as attention sees it.
 
     `keys_BSK` are what queries are compared with, projected once for the sentence; `values_BSD` are what is read;
-    `mask_BS` is True on real source tokens.
+    `mask_BS` is True on real source tokens. `document` are the sentences before it, for an attention that looks there.
     """
 
     keys_BSK: Tensor
     values_BSD: Tensor
     mask_BS: Tensor
+    document: DocumentMemory | None = None
 
     def reorder(self, index_N: Tensor) -> "Memory":
         """The memory of the rows `index_N` of the batch; an index may repeat."""
         return replace(
-            self, keys_BSK=self.keys_BSK[index_N], values_BSD=self.values_BSD[index_N], mask_BS=self.mask_BS[index_N]
+            self,
+            keys_BSK=self.keys_BSK[index_N],
+            values_BSD=self.values_BSD[index_N],
+            mask_BS=self.mask_BS[index_N],
+            document=None if self.document is None else self.document.reorder(index_N),
         )
 
     def joined(self, after: "Memory") -> "Memory":
@@ -88,18 +106,47 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class DocumentWeights:
+    """Where in the sentences before a target word looked.
+
+    `words_BTKS` are the weights of the words within each sentence, `sentences_BTK` those of the sentences, `gate_BT`
+    the mean of λ, the share that the sentence's own context had in what was read.
+    """
+
+    words_BTKS: Tensor
+    sentences_BTK: Tensor
+    gate_BT: Tensor
+
+    @property
+    def joint_BTKS(self) -> Tensor:
+        """The weight of each word among all, the product of both."""
+        return self.words_BTKS * self.sentences_BTK.unsqueeze(-1)
+
+
+def join_document(steps: Sequence[DocumentWeights | None]) -> DocumentWeights | None:
+    """One after the other along T; None where a step has none."""
+    found = [step for step in steps if step is not None]
+    if not found or len(found) < len(steps):
+        return None
+    parts = zip(*((step.words_BTKS, step.sentences_BTK, step.gate_BT) for step in found), strict=True)
+    return DocumentWeights(*(torch.cat(part, dim=1) for part in parts))
+
+
+@dataclass(frozen=True)
 class Attended:
     """What one call of attention returns.
 
     `context_BTD` is what was read, `weights_BHTS` where (hops count as heads), None where nobody asked or a mechanism
     has none; `state` is what the next step needs, None for a mechanism that does not look at its own past; `drawn` what
-    a mechanism that draws adds to the loss, in training alone.
+    a mechanism that draws adds to the loss, in training alone; `document` where in the sentences before it looked, None
+    where nobody asked or there are none.
     """
 
     context_BTD: Tensor
     weights_BHTS: Tensor | None
     state: AttentionState | None = None
     drawn: Drawn | None = None
+    document: DocumentWeights | None = None
 
 
 class Attention(nn.Module, ABC):
@@ -107,17 +154,22 @@ class Attention(nn.Module, ABC):
 
     `context_width` is D; `has_weights` is False for a mechanism that looks nowhere in particular. `last_map` is True
     where the H maps follow one another, as hops do, so that the last one, not their mean, tells what was read. `draws`
-    is True for a mechanism that can draw where to look.
+    is True for a mechanism that can draw where to look, `reads_document` for one that looks at the sentences before.
     """
 
     context_width: int
-    has_weights: ClassVar[bool] = True
-    last_map: ClassVar[bool] = False
-    draws: ClassVar[bool] = False
+    has_weights: bool = True
+    last_map: bool = False
+    draws: bool = False
+    reads_document: bool = False
 
     @abstractmethod
     def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
         """Project the encoder's states once for the sentence."""
+
+    def remember_document(self, memory: Memory, states_BKSD: Tensor, mask_BKS: Tensor) -> Memory:
+        """The memory of a sentence with that of the K sentences before it; most mechanisms look at none."""
+        raise NotImplementedError(f"{type(self).__name__} looks at one sentence alone")
 
     def initial_state(self, memory: Memory, seed_B: Tensor | None = None) -> AttentionState | None:
         """The state before the first target token.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt.cli.options import DeviceOption, JsonOption
+from nmt.cli.options import DeviceOption, DocumentsOption, JsonOption
 from nmt.cli.runs import chosen_run
 from nmt.cli.streams import tell
 from nmt.errors import ConfigError
@@ -17,23 +17,34 @@ if TYPE_CHECKING:
     from nmt.experiment.evaluate import Evaluation
 
 
+_RunsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--run",
+        metavar="DIR",
+        help="Run folder; default: the newest finished run under runs/. May be repeated: runs side by side.",
+    ),
+]
+_WrongOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--contrast", metavar="FILE", help="Wrong translations of each line, tabs between: is the right one likelier?"
+    ),
+]
+
+
 def evaluate(
     source: Annotated[Path, typer.Option("--source", metavar="FILE", help="Text to translate.")],
     reference: Annotated[Path, typer.Option("--reference", metavar="FILE", help="Its reference translations.")],
-    run: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--run",
-            metavar="DIR",
-            help="Run folder; default: the newest finished run under runs/. May be repeated: runs side by side.",
-        ),
-    ] = None,
+    run: _RunsOption = None,
     by_length: Annotated[bool, typer.Option("--by-length", help="Also BLEU by the number of source words.")] = False,
     plot: Annotated[bool, typer.Option("--plot", help="Draw BLEU by length, a line for each run.")] = False,
     picture: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="The picture, png, svg or pdf; default: by_length.png."),
     ] = None,
+    documents: DocumentsOption = None,
+    wrong: _WrongOption = None,
     json_output: JsonOption = False,
     device: DeviceOption = "auto",
 ) -> None:
@@ -42,14 +53,21 @@ def evaluate(
     Several runs are scored one after the other, and named by their folders; --json then prints an object for each.
     """
     from nmt.data.corpus import read_parallel
+    from nmt.data.documents import read_names
+    from nmt.experiment.contrast import read_wrong
     from nmt.experiment.evaluate import evaluate_run, run_names
 
     _check(by_length, plot, picture)
     names = run_names(run or [])
     text = read_parallel(source, reference)
+    ends = None if documents is None else read_names(documents, text.source, source)
+    rivals = None if wrong is None else read_wrong(wrong, text.source, source)
     opened = [chosen_run(path, device) for path in run] if run else [chosen_run(None, device)]
     names = names or [opened[0].folder.path.name]
-    evaluations = {name: evaluate_run(one, text, by_length=by_length) for name, one in zip(names, opened, strict=True)}
+    evaluations = {
+        name: evaluate_run(one, text, by_length=by_length, names=ends, wrong=rivals)
+        for name, one in zip(names, opened, strict=True)
+    }
     if json_output:
         objects = {name: evaluation.as_dict() for name, evaluation in evaluations.items()}
         typer.echo(json.dumps(objects if len(names) > 1 else objects[names[0]], indent=2, ensure_ascii=False))
@@ -87,6 +105,8 @@ def _print(evaluations: "Mapping[str, Evaluation]") -> None:
             typer.echo(name)
         for score in evaluation.scores:
             typer.echo(f"{score.text()}  {score.signature}")
+        if evaluation.contrast is not None:
+            typer.echo(evaluation.contrast.text())
         if several:
             typer.echo()
     columns = {name if several else "BLEU": evaluation.buckets for name, evaluation in evaluations.items()}

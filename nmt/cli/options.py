@@ -17,4 +17,13 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. training.max_steps=500; may be repeated."),
 ]
+DocumentsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--documents",
+        metavar="FILE",
+        help="Name of each source line's document, line by line; default: a blank line ends one. For runs with "
+        "data.document_context.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

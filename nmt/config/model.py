@@ -141,6 +141,20 @@ DecoderSection = Annotated[
 ]
 
 
+class HierarchicalContext(Section):
+    """Attention over the words of the sentences before, then over those sentences, beside the sentence's own (Yang et
+    al., N16-1174; Miculicich et al., arXiv 1809.01576); of a Transformer decoder in its last layer."""
+
+    type: Literal["hierarchical"]
+    """The kind of context."""
+    hidden: Positive | None = None
+    """Width inside its scores; default: decoder.hidden."""
+    conditioned: bool = True
+    """Queries made from the decoder's state (true), or learnt vectors, the same for every word (false)."""
+    sentence_gru: bool = False
+    """A bidirectional GRU over the sentences' vectors, so that their order counts; needs an even encoder.hidden."""
+
+
 class ModelSection(Section):
     """The encoder-decoder."""
 
@@ -157,6 +171,8 @@ class ModelSection(Section):
     """Where the decoder looks; of a Transformer decoder multihead, and nothing else."""
     decoder: DecoderSection = GruDecoderSection()
     """What writes the target."""
+    context: HierarchicalContext | None = None
+    """Where it looks in the sentences before, as many as data.document_context says; null: nowhere."""
 
     @model_validator(mode="before")
     @classmethod
@@ -189,6 +205,10 @@ class ModelSection(Section):
             )
         elif isinstance(attention, MultiHeadAttention) and decoder % attention.heads:
             raise ValueError(f"attention.heads: {attention.heads} heads do not divide decoder.hidden {decoder} evenly")
+        if self.context is not None and self.context.sentence_gru and encoder % 2:
+            raise ValueError(
+                f"context.sentence_gru: each direction takes half of encoder.hidden, and {encoder} is odd; make it even"
+            )
         return self
 
     def _check_cross_attention(self, decoder: TransformerSection) -> None:

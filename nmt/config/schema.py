@@ -22,6 +22,8 @@ class ParallelFiles(Section):
     """Text file in the source language, one sentence a line."""
     target: FilePath
     """Its translation, with as many lines."""
+    documents: FilePath | None = None
+    """Where documents end: a file with the name of each line's document, line by line; null: at blank lines."""
 
 
 class TestFiles(ParallelFiles):
@@ -50,6 +52,8 @@ class DataSection(Section):
     """Pairs taken out of the training text at random for validation, and as many for the test, where none is named."""
     max_length: Positive = 100
     """Longest sentence of a training pair, in pieces; pairs with a longer side are left out, and counted in the log."""
+    document_context: Annotated[int, Field(ge=0)] = 0
+    """Sentences before a sentence, of the same document, that count in its translation, by model.context."""
 
     @model_validator(mode="after")
     def _valid(self) -> "DataSection":
@@ -57,6 +61,11 @@ class DataSection(Section):
             raise ValueError("valid is missing: name two files, or set hold_out to a number of training pairs")
         if self.valid is not None and self.test is not None and self.hold_out is not None:
             raise ValueError("hold_out is of no use where valid and test are both given: leave it out")
+        if self.hold_out is not None and self.document_context:
+            raise ValueError("hold_out takes single sentences out of their documents: name valid and test instead")
+        named = [name for name in ("train", "valid", "test") if getattr(getattr(self, name), "documents", None)]
+        if named and not self.document_context:
+            raise ValueError(f"{named[0]}.documents is of no use without document_context: set that, or leave it out")
         return self
 
 
@@ -192,6 +201,18 @@ class Config(Section):
     """How translations are searched for."""
     alignment: AlignmentSection = AlignmentSection()
     """How alignments are shown."""
+
+    @model_validator(mode="after")
+    def _context(self) -> "Config":
+        count, context = self.data.document_context, self.model.context
+        if count and context is None:
+            raise ValueError(
+                f"data.document_context: {count} sentences before are of no use without model.context: give "
+                f"model.context: {{type: hierarchical}}, or leave it out"
+            )
+        if context is not None and not count:
+            raise ValueError("model.context: needs the sentences before: set data.document_context to their number")
+        return self
 
     @model_validator(mode="after")
     def _maps(self) -> "Config":

@@ -15,10 +15,11 @@ from nmt.data.tokenizer import BEGIN, END, PADDING
 
 @dataclass(frozen=True)
 class Example:
-    """A pair in pieces, without begin and end."""
+    """A pair in pieces, without begin and end, and the source sentences before it where those count."""
 
     source: tuple[int, ...]
     target: tuple[int, ...]
+    before: tuple[tuple[int, ...], ...] = ()
 
     @property
     def length(self) -> int:
@@ -31,7 +32,8 @@ class Batch:
     """Pairs as tensors.
 
     `source_BS` ends in the end piece, a real position; `previous_BT` begins with the begin piece and is what the
-    decoder sees when it predicts `target_BT`, which ends in the end piece. Masks are True on real tokens.
+    decoder sees when it predicts `target_BT`, which ends in the end piece. Masks are True on real tokens. `context_BKS`
+    are the K sentences before each, None where no pair of the batch has one.
     """
 
     source_BS: Tensor
@@ -39,11 +41,12 @@ class Batch:
     previous_BT: Tensor
     target_BT: Tensor
     target_mask_BT: Tensor
+    context_BKS: Tensor | None = None
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
-        moved = (tensor.to(device, non_blocking=True) for tensor in vars(self).values())
-        return Batch(*moved)
+        given = {name: tensor for name, tensor in vars(self).items() if tensor is not None}
+        return Batch(**{name: tensor.to(device, non_blocking=True) for name, tensor in given.items()})
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,27 @@ def source_batch(sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     return pad([[*source, END] for source in sources])
 
 
+def context_batch(contexts: Sequence[Sequence[Sequence[int]]]) -> Tensor | None:
+    """The sentences before each sentence: numbers [B, K, S], padding where there is none.
+
+    They have no end pieces, so that attention looks at words. None where no sentence has any before it.
+    """
+    most = max((len(sentences) for sentences in contexts), default=0)
+    if not most:
+        return None
+    rows: list[list[int]] = []
+    for sentences in contexts:
+        rows += [list(sentence) for sentence in sentences] + [[] for _ in range(most - len(sentences))]
+    return pad(rows)[0].view(len(contexts), most, -1)
+
+
 def make_batch(examples: Sequence[Example]) -> Batch:
     """Pairs as one batch, in the order given."""
     source_BS, source_mask_BS = source_batch([example.source for example in examples])
     previous_BT, target_mask_BT = pad([[BEGIN, *example.target] for example in examples])
     target_BT, _ = pad([[*example.target, END] for example in examples])
-    return Batch(source_BS, source_mask_BS, previous_BT, target_BT, target_mask_BT)
+    context_BKS = context_batch([example.before for example in examples])
+    return Batch(source_BS, source_mask_BS, previous_BT, target_BT, target_mask_BT, context_BKS)
 
 
 def group(order: Sequence[int], lengths: Sequence[int], tokens: int, sentences: int | None) -> list[list[int]]:

@@ -41,16 +41,25 @@ def read_lines(path: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Sentences and their translations, one for one."""
+    """Sentences and their translations, one for one, and the source sentences before each where those count."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
+    before: tuple[tuple[str, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.source)
 
     def __post_init__(self) -> None:
         assert len(self.source) == len(self.target)
+        assert len(self.before) in (0, len(self.source))
+
+    def select(self, indices: Sequence[int]) -> "ParallelText":
+        """The pairs with these numbers."""
+        before = tuple(self.before[index] for index in indices) if self.before else ()
+        return ParallelText(
+            tuple(self.source[index] for index in indices), tuple(self.target[index] for index in indices), before
+        )
 
 
 def require_equal(first: Sequence[object], first_name: object, second: Sequence[object], second_name: object) -> None:
@@ -76,8 +85,8 @@ def read_parallel(source: Path, target: Path) -> ParallelText:
 
 def without_blank(text: ParallelText) -> ParallelText:
     """The pairs of which neither side is blank: nothing can be learnt from the others."""
-    kept = [pair for pair in zip(text.source, text.target, strict=True) if pair[0].strip() and pair[1].strip()]
-    return ParallelText(tuple(source for source, _ in kept), tuple(target for _, target in kept))
+    pairs = enumerate(zip(text.source, text.target, strict=True))
+    return text.select([index for index, (source, target) in pairs if source.strip() and target.strip()])
 
 
 def overlap(train: ParallelText, test: ParallelText) -> int:

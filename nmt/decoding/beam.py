@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from nmt.data.batching import source_batch
 from nmt.data.tokenizer import BEGIN, END
-from nmt.decoding.search import Hypothesis, Model, SearchSettings, length_penalty, log_probabilities
+from nmt.decoding.search import Hypothesis, Model, SearchSettings, length_penalty, log_probabilities, started
 
 
 @dataclass
@@ -47,15 +46,15 @@ def beam_search(
     wanted: int = 1,
     *,
     seed_B: Tensor | None = None,
+    before: Sequence[Sequence[Sequence[int]]] = (),
 ) -> list[list[Hypothesis]]:
     """The best `wanted` translations of each source (pieces without end), best first, at most as many as the beam.
 
     `seed_B`, a number for each source, asks an attention that can to draw where it looks: the hypotheses of a sentence
-    share their draws.
+    share their draws. `before` are the sentences before each, for a model that looks there.
     """
     beam, alpha = settings.beam, settings.length_penalty
-    numbers_BS, mask_BS = source_batch(sources)
-    state = model.start(numbers_BS.to(device), mask_BS.to(device), None if seed_B is None else seed_B.to(device))
+    state = started(model, sources, before, seed_B, device)
     state = state.reorder(torch.arange(len(sources), device=device).repeat_interleave(beam))
     searches = [_Sentence(settings.max_length(len(source))) for source in sources]
     alive = list(range(len(sources)))

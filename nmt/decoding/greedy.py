@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nmt.data.batching import source_batch
 from nmt.data.tokenizer import BEGIN, END
-from nmt.decoding.search import Hypothesis, Model, SearchSettings, length_penalty, log_probabilities
+from nmt.decoding.search import Hypothesis, Model, SearchSettings, length_penalty, log_probabilities, started
 
 
 @torch.inference_mode()
@@ -18,13 +17,14 @@ def greedy_search(
     device: torch.device,
     *,
     seed_B: Tensor | None = None,
+    before: Sequence[Sequence[Sequence[int]]] = (),
 ) -> list[Hypothesis]:
     """One translation of each source (pieces without end). Finished sentences leave the batch.
 
-    `seed_B`, a number for each source, asks an attention that can to draw where it looks.
+    `seed_B`, a number for each source, asks an attention that can to draw where it looks; `before` are the sentences
+    before each, for a model that looks there.
     """
-    numbers_BS, mask_BS = source_batch(sources)
-    state = model.start(numbers_BS.to(device), mask_BS.to(device), None if seed_B is None else seed_B.to(device))
+    state = started(model, sources, before, seed_B, device)
     limits = torch.tensor([settings.max_length(len(source)) for source in sources], device=device)
     pieces: list[list[int]] = [[] for _ in sources]
     totals = [0.0] * len(sources)

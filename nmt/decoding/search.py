@@ -1,11 +1,13 @@
 """What search asks of a model, what it returns, and the rules that every search obeys."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from nmt.data.batching import context_batch, source_batch
 from nmt.data.tokenizer import BEGIN, PADDING, UNKNOWN
 
 
@@ -34,8 +36,13 @@ class Step(Protocol):
 class Model(Protocol):
     """Whatever can be searched: with `State.reorder`, the only calls that a search makes."""
 
-    def start(self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None) -> State:
-        """The state before the first piece of each sentence; `seed_B` asks an attention that can to draw."""
+    def start(
+        self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None, context_BKS: Tensor | None = None
+    ) -> State:
+        """The state before the first piece of each sentence.
+
+        `seed_B` asks an attention that can to draw; `context_BKS` are the sentences before each, where there are some.
+        """
         ...
 
     def step(self, previous_N: Tensor, state: Any) -> Step:
@@ -67,6 +74,19 @@ class Hypothesis:
     pieces: tuple[int, ...]
     log_probability: float
     score: float
+
+
+def started(
+    model: Model,
+    sources: Sequence[Sequence[int]],
+    before: Sequence[Sequence[Sequence[int]]],
+    seed_B: Tensor | None,
+    device: torch.device,
+) -> State:
+    """The state before the first piece of sources given in pieces; `before` is empty where no other sentence counts."""
+    numbers_BS, mask_BS = source_batch(sources)
+    seed_B, context_BKS = (None if tensor is None else tensor.to(device) for tensor in (seed_B, context_batch(before)))
+    return model.start(numbers_BS.to(device), mask_BS.to(device), seed_B, context_BKS)
 
 
 def length_penalty(length: int, alpha: float) -> float:

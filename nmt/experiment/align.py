@@ -33,14 +33,20 @@ def align_translations(
 ) -> list[SentenceAlignment]:
     """The alignment of each line with its best translation."""
     sources = [translation.source for translation in translations]
-    return _align(run, sources, _texts(translations), _written(run, translations), unit, _maps(run)).alignments
+    before = [translation.before for translation in translations]
+    return _align(run, sources, _texts(translations), _written(run, translations), unit, _maps(run), before).alignments
 
 
 def align_given(
-    run: Run, sources: Sequence[str], targets: Sequence[str], *, unit: str | None = None
+    run: Run,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    unit: str | None = None,
+    before: Sequence[tuple[str, ...]] = (),
 ) -> list[SentenceAlignment]:
-    """The alignment of each line with a given translation, forced."""
-    return align_text(run, sources, targets, unit=unit).alignments
+    """The alignment of each line with a given translation, forced; `before` as in `align_text`."""
+    return align_text(run, sources, targets, unit=unit, before=before).alignments
 
 
 def align_text(
@@ -51,19 +57,25 @@ def align_text(
     unit: str | None = None,
     choice: MapChoice | None = None,
     layer: int | None = None,
+    before: Sequence[tuple[str, ...]] = (),
 ) -> Aligned:
     """The alignment of each line with its given translation or, without `targets`, the run's own.
 
     Looks at the mean of an attention's heads (or the one of `alignment.head`), the last of its hops, or what `choice`
     says instead; of a decoder in which several layers look at the source, at `layer`, or the run's own choice. With all
-    heads or hops, the default map stands beside each alone. Raises DataError where the run has no weights or no such
-    map or layer, ConfigError where heads are asked for and it has hops, or the reverse.
+    heads or hops, the default map stands beside each alone. `before` are the sentences before each line; where it is
+    empty and they count, they are those of `sources`, and a blank line ends a document.
+
+    Raises DataError where the run has no weights or no such map or layer, ConfigError where heads are asked for and it
+    has hops, or the reverse.
     """
     maps = _maps(run, choice, layer)  # what cannot be is said before the translation, which may take long
     if targets is not None:
-        return _align(run, sources, targets, [run.target.encode(target) for target in targets], unit, maps, layer)
-    translations = run.translator().translate(sources)
-    return _align(run, sources, _texts(translations), _written(run, translations), unit, maps, layer)
+        return _align(
+            run, sources, targets, [run.target.encode(target) for target in targets], unit, maps, before, layer
+        )
+    translations = run.translator().translate(sources, before=before)
+    return _align(run, sources, _texts(translations), _written(run, translations), unit, maps, before, layer)
 
 
 def _texts(translations: Sequence[Translation]) -> list[str]:
@@ -108,11 +120,16 @@ def _align(
     written: Sequence[Pieces],
     unit: str | None,
     maps: Mapping[str, int | None],
+    before: Sequence[tuple[str, ...]],
     layer: int | None = None,
 ) -> Aligned:
     layer, unit = run.alignment_layer(layer), unit or run.config.alignment.unit
     read = [run.source.encode(source) for source in sources]
-    examples = [Example(source.numbers, target.numbers) for source, target in zip(read, written, strict=True)]
+    contexts = run.contexts(sources, before)
+    examples = [
+        Example(source.numbers, target.numbers, context)
+        for source, target, context in zip(read, written, contexts, strict=True)
+    ]
     found: dict[str, list[SentenceAlignment]] = {name: [] for name in maps}
     for index, forced in enumerate(run.forced(examples)):
         columns = units_of(sources[index], read[index].texts, read[index].spans, unit)

@@ -23,7 +23,7 @@ def final_scores(run: Run, texts: Texts, say: Callable[[str], None]) -> dict[str
     assert test is not None
     folder, language = run.folder, run.config.data.target_language
     say(f"translating {len(test):,} test sentences")
-    translations = run.translator().translate(test.source)
+    translations = run.translator().translate(test.source, before=test.before)
     hypotheses = [translation.texts[0] for translation in translations]
     write_text(folder.path / "test.hyp", "".join(f"{line}\n" for line in hypotheses))
     scores: dict[str, Any] = {"sentences": len(test), "in_training": _seen(texts.train, test, say)}
@@ -55,7 +55,7 @@ def _alignments(
     """Links of hypotheses and references, pictures of the first, and the alignment error rate where gold is known."""
     folder = run.folder
     of_hypotheses = align_translations(run, translations)
-    of_references = align_given(run, test.source, test.target)
+    of_references = align_given(run, test.source, test.target, before=test.before)
     write_pharaoh(folder.path / "test.hyp.links", [alignment.links for alignment in of_hypotheses])
     write_pharaoh(folder.path / "test.ref.links", [alignment.links for alignment in of_references])
     examples = of_hypotheses[: run.config.alignment.examples]

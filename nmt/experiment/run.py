@@ -9,6 +9,7 @@ import torch
 from nmt.checkpoint import RunFolder, newest_run, read_tensors
 from nmt.config.schema import Config
 from nmt.data.batching import Example
+from nmt.data.documents import context_pieces, sentences_before
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.forced import Forced, forced_decode
 from nmt.decoding.search import SearchSettings
@@ -91,7 +92,30 @@ class Run:
             device=self.device,
             dtype=precision(decoding.precision, self.device),
             seed=seed,
+            context=self.config.data.document_context,
+            context_length=self.config.data.max_length,
         )
+
+    def before(self, lines: Sequence[str], names: Sequence[str] | None = None) -> list[tuple[str, ...]]:
+        """The sentences before each line of a text that count here; a blank line ends a document, or its name does.
+
+        An empty list where none count. Raises ConfigError where documents have names all the same.
+        """
+        count = self.config.data.document_context
+        if names is not None and not count:
+            raise ConfigError(
+                f"{self.folder.path}: translates each sentence by itself, so where documents end does not count: leave "
+                f"--documents out, or take a run with data.document_context"
+            )
+        return sentences_before(lines, count, names) if count else []
+
+    def contexts(
+        self, lines: Sequence[str], before: Sequence[tuple[str, ...]] = ()
+    ) -> list[tuple[tuple[int, ...], ...]]:
+        """The sentences before each line in pieces; without `before` those of `lines` themselves."""
+        longest = self.config.data.max_length
+        before = before or self.before(lines) or [()] * len(lines)
+        return [context_pieces(self.source, sentences, longest) for sentences in before]
 
     def forced(self, examples: Sequence[Example]) -> list[Forced]:
         """The forced pass of given pairs."""

@@ -3,15 +3,16 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from nmt.alignment.links import Links, check_range, read_links
-from nmt.config.schema import Config
+from nmt.config.schema import Config, ParallelFiles
 from nmt.data.batching import Example
 from nmt.data.corpus import ParallelText, read_parallel, require_equal, without_blank
+from nmt.data.documents import context_pieces, read_names, sentences_before
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.errors import DataError
 from nmt.files import write_text
@@ -35,7 +36,9 @@ class Texts:
         """A fingerprint of every line, by which a resumed run knows that its texts are still the same."""
         sums = hashlib.blake2b(digest_size=16)
         for text in (self.train, self.valid, self.test):
-            for side in (text.source, text.target) if text is not None else ():
+            if text is None:
+                continue
+            for side in (text.source, text.target, *text.before):
                 sums.update("\n".join(side).encode() + b"\0")
         return sums.hexdigest()
 
@@ -43,14 +46,16 @@ class Texts:
 def read_texts(config: Config) -> Texts:
     """Raises DataError where a file is missing, empty, or does not fit its neighbour."""
     data = config.data
-    whole = read_parallel(data.train.source, data.train.target)
+    whole = _read(data.train, data.document_context)
     train = without_blank(whole)
     if not len(train):
         raise DataError(f"{data.train.source}: no line has text on both sides; training needs sentence pairs")
-    dropped = len(whole) - len(train)
+    pairs = zip(whole.source, whole.target, strict=True)
+    ends = sum(not source.strip() and not target.strip() for source, target in pairs) if data.document_context else 0
+    dropped = len(whole) - len(train) - ends
     notes = [f"{dropped:,} training pairs with a blank side are left out"] if dropped else []
     read = {
-        name: read_parallel(files.source, files.target)
+        name: _read(files, data.document_context)
         for name, files in (("valid", data.valid), ("test", data.test))
         if files is not None
     }
@@ -70,6 +75,15 @@ def read_texts(config: Config) -> Texts:
     return Texts(train, read["valid"], test, gold, missing, tuple(notes))
 
 
+def _read(files: ParallelFiles, document_context: int) -> ParallelText:
+    """A text, with the sentences before each of its own where those count."""
+    text = read_parallel(files.source, files.target)
+    if not document_context:
+        return text
+    names = None if files.documents is None else read_names(files.documents, text.source, files.source)
+    return replace(text, before=tuple(sentences_before(text.source, document_context, names)))
+
+
 def hold_out(text: ParallelText, pairs: int, parts: int, seed: int) -> tuple[ParallelText, list[ParallelText]]:
     """Take `parts` times `pairs` pairs out of a text, at random, none of whose sources stands in it twice.
 
@@ -85,12 +99,8 @@ def hold_out(text: ParallelText, pairs: int, parts: int, seed: int) -> tuple[Par
         )
     order = [free[index] for index in np.random.default_rng(seed).permutation(len(free))[:wanted].tolist()]
     chosen = set(order)
-    rest = _selected(text, [index for index in range(len(text)) if index not in chosen])
-    return rest, [_selected(text, sorted(order[part * pairs : (part + 1) * pairs])) for part in range(parts)]
-
-
-def _selected(text: ParallelText, indices: Sequence[int]) -> ParallelText:
-    return ParallelText(tuple(text.source[i] for i in indices), tuple(text.target[i] for i in indices))
+    rest = text.select([index for index in range(len(text)) if index not in chosen])
+    return rest, [text.select(sorted(order[part * pairs : (part + 1) * pairs])) for part in range(parts)]
 
 
 def write_held_out(texts: Texts, folder: Path, config: Config) -> None:
@@ -138,11 +148,12 @@ def learn_tokenizers(config: Config, train: ParallelText) -> tuple[Tokenizer, To
     return trained[0].tokenizer, trained[-1].tokenizer, notes
 
 
-def examples_of(text: ParallelText, source: Tokenizer, target: Tokenizer) -> list[Example]:
+def examples_of(config: Config, text: ParallelText, source: Tokenizer, target: Tokenizer) -> list[Example]:
     """The pairs of a text in pieces."""
+    longest = config.data.max_length
     return [
-        Example(source.encode(one).numbers, target.encode(other).numbers)
-        for one, other in zip(text.source, text.target, strict=True)
+        Example(source.encode(one).numbers, target.encode(other).numbers, context_pieces(source, before, longest))
+        for one, other, before in zip(text.source, text.target, text.before or [()] * len(text), strict=True)
     ]
 
 
@@ -152,7 +163,7 @@ def training_examples(config: Config, text: ParallelText, source: Tokenizer, tar
     Raises DataError where none is left.
     """
     longest, files = config.data.max_length, config.data.train
-    examples = examples_of(text, source, target)
+    examples = examples_of(config, text, source, target)
     kept = [e for e in examples if e.source and e.target and e.length <= longest + 1]
     if not kept:
         raise DataError(

@@ -199,10 +199,10 @@ class _Training:
             sentences=config.training.batch_sentences,
             seed=config.seed,
         )
-        left_out = len(self.texts.train) - len(self.examples)
+        left_out, longest = len(self.texts.train) - len(self.examples), config.data.max_length
         log.line(
-            f"{len(self.examples):,} training pairs ({left_out:,} left out, longer than {config.data.max_length} "
-            f"pieces), {len(batches.epoch(0)):,} batches, {100 * batches.padding_share():.1f} % padding"
+            f"{len(self.examples):,} training pairs ({left_out:,} left out, longer than {longest} pieces), "
+            f"{len(batches.epoch(0)):,} batches, {100 * batches.padding_share():.1f} % padding"
         )
         validate = self._validator(log)
         with stop_on_interrupt(log.line) as interrupted, log.progress():
@@ -259,7 +259,7 @@ class _Training:
     def _validator(self, log: TrainingLog) -> Callable[[], Mapping[str, float]]:
         """Loss by forced passes, BLEU and chrF of greedy translations."""
         valid, language = self.texts.valid, self.config.data.target_language
-        examples = [example for example in examples_of(valid, self.source, self.target) if example.target]
+        examples = [e for e in examples_of(self.config, valid, self.source, self.target) if e.target]
         groups = inference_groups([example.length for example in examples], self.config.decoding.batch_size)
 
         def validate() -> Mapping[str, float]:
@@ -269,11 +269,13 @@ class _Training:
             with torch.inference_mode():
                 for indices in groups:
                     batch = make_batch([examples[index] for index in indices]).to(self.device)
-                    decoded = self.model(batch.source_BS, batch.source_mask_BS, batch.previous_BT)
+                    sides = (batch.source_BS, batch.source_mask_BS, batch.previous_BT, batch.context_BKS)
+                    decoded = self.model(*sides, need_weights=False)
                     readout, weight, bias = decoded.readout_BTR, self.model.output, self.model.output_bias
                     total += token_scores(readout, batch.target_BT, batch.target_mask_BT, weight, bias)
             loss = total.negative_log_likelihood / total.tokens
-            texts = [found.texts[0] for found in self._opened().translator(beam=1).translate(valid.source)]
+            found = self._opened().translator(beam=1).translate(valid.source, before=valid.before)
+            texts = [translation.texts[0] for translation in found]
             return {
                 "loss": loss,
                 "perplexity": math.exp(min(loss, 700.0)),

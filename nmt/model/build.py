@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from nmt.attention import ATTENTIONS
 from nmt.attention.base import Attention
+from nmt.attention.hierarchical import HierarchicalAttention
 from nmt.attention.multihead import MultiHeadAttention as HeadsAttention
 from nmt.attention.none import mean_state, summary
 from nmt.attention.normalizers import find_normalizer, softmax
@@ -141,6 +142,21 @@ def _summary_of(section: ModelSection) -> tuple[Callable[[Tensor, Tensor], Tenso
     return mean_state, encoder.hidden
 
 
+def _with_context(section: ModelSection, attention: Attention) -> Attention:
+    """The attention with what `model.context` adds to it."""
+    context = section.context
+    if context is None:
+        return attention
+    return HierarchicalAttention(
+        inner=attention,
+        query_width=section.decoder.hidden,
+        key_width=section.encoder.hidden,
+        hidden=context.hidden or section.decoder.hidden,
+        conditioned=context.conditioned,
+        sentence_gru=context.sentence_gru,
+    )
+
+
 def build_encoder(section: ModelSection) -> Encoder:
     """The encoder that `model.encoder` names."""
     encoder, dropout = section.encoder, section.dropout
@@ -194,9 +210,9 @@ def _gru_decoder(section: ModelSection, decoder: GruDecoderSection) -> GruDecode
     readout = decoder.readout or wiring.readout
     # tanh in as few dimensions as a tied embedding has would be a bottleneck, above all where the readout is fed back.
     width = section.embedding if section.tied and readout == "maxout" else decoder.hidden
-    built = build_attention(section)
-    # The fast forms have softmax written into their backward pass.
-    fast = getattr(attention, "normalizer", "softmax") == "softmax"
+    built = _with_context(section, build_attention(section))
+    # The fast forms have softmax written into their backward pass, and know no other sentence.
+    fast = getattr(attention, "normalizer", "softmax") == "softmax" and section.context is None
     return GruDecoder(
         embedding=section.embedding,
         hidden=decoder.hidden,
@@ -214,11 +230,12 @@ def _gru_decoder(section: ModelSection, decoder: GruDecoderSection) -> GruDecode
 
 
 def _transformer_decoder(section: ModelSection, decoder: TransformerSection) -> TransformerDecoder:
-    """Its cross-attention has the normaliser of `model.attention`; its self-attention has softmax."""
+    """Its cross-attention has the normaliser of `model.attention`, its self-attention softmax; the last layer alone
+    looks at the sentences before."""
     attention, dropout = cast(MultiHeadAttention, section.attention), section.dropout
     layers = []
-    for _ in range(decoder.layers):
-        cross_attention = HeadsAttention(
+    for number in range(decoder.layers):
+        looking: Attention = HeadsAttention(
             query_width=decoder.hidden,
             key_width=section.encoder.hidden,
             width=decoder.hidden,
@@ -226,10 +243,12 @@ def _transformer_decoder(section: ModelSection, decoder: TransformerSection) -> 
             normalizer=find_normalizer(attention.normalizer),
             context_width=decoder.hidden,
         )
+        if number == decoder.layers - 1:
+            looking = _with_context(section, looking)
         layers.append(
             DecoderLayer(
                 self_attention=_self_attention(decoder, dropout, causal=True),
-                cross_attention=CrossAttention(attention=cross_attention, residual=_residual(decoder, dropout)),
+                cross_attention=CrossAttention(attention=looking, residual=_residual(decoder, dropout)),
                 feed_forward=_feed_forward(decoder, dropout),
             )
         )

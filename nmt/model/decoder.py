@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from torch import Tensor, nn
 
-from nmt.attention.base import Attention, Drawn
+from nmt.attention.base import Attention, DocumentWeights, Drawn, Memory
 from nmt.model.encoders import Encoded
 
 
@@ -29,13 +29,15 @@ class Decoded:
     """T steps of a decoder: what the output layer reads, where attention looked (one tensor a layer), the next state.
 
     Row t of `weights` [B, H, T, S] holds the weights used when predicting target token t; the tuple is empty where
-    nobody asked for them or attention has none. `drawn` is what attention adds to the loss.
+    nobody asked for them or attention has none. `drawn` is what attention adds to the loss, `document` where in the
+    sentences before it looked.
     """
 
     readout_BTR: Tensor
     weights: tuple[Tensor, ...]
     state: Any
     drawn: Drawn | None = None
+    document: DocumentWeights | None = None
 
 
 MemoryKind = TypeVar("MemoryKind", bound=Reorderable)
@@ -64,13 +66,18 @@ class Decoder(nn.Module, ABC, Generic[MemoryKind, StateKind]):
         return self.attention.last_map
 
     @property
+    def reads_document(self) -> bool:
+        """Whether the sentences before a sentence count."""
+        return self.attention.reads_document
+
+    @property
     def draws(self) -> bool:
         """Whether it can draw where to look."""
         return self.attention.draws
 
     @abstractmethod
-    def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> MemoryKind:
-        """Project the encoder's states once for the sentence."""
+    def remember(self, encoded: Encoded) -> MemoryKind:
+        """Project the encoder's states once for the sentence, and those of the sentences before it where they count."""
 
     @abstractmethod
     def initial_state(self, encoded: Encoded, memory: MemoryKind, seed_B: Tensor | None = None) -> StateKind:
@@ -81,3 +88,11 @@ class Decoder(nn.Module, ABC, Generic[MemoryKind, StateKind]):
         self, embedded_BTE: Tensor, memory: MemoryKind, state: StateKind, *, need_weights: bool = True
     ) -> Decoded:
         """T steps from `state`, given the T previous words: all of a target in training, one in search."""
+
+
+def remembered(attention: Attention, encoded: Encoded) -> Memory:
+    """A sentence, and the sentences before it where those count, as one attention sees them."""
+    memory, document = attention.remember(encoded.states_BSD, encoded.mask_BS), encoded.document
+    if document is None or not attention.reads_document:
+        return memory
+    return attention.remember_document(memory, document.states_BKSD, document.mask_BKS)

@@ -14,16 +14,26 @@ from nmt.model.transformer_layers import SelfAttention
 
 
 @dataclass(frozen=True)
+class Document:
+    """The K sentences before each sentence of a batch, read by the same encoder, in the document's order."""
+
+    states_BKSD: Tensor
+    mask_BKS: Tensor
+
+
+@dataclass(frozen=True)
 class Encoded:
     """A batch of sentences, read.
 
     `states_BSD` are zero on padding, `mask_BS` is True on real tokens, `summary_BD` tells of the whole sentence: of a
-    GRU [→h_n; ←h_1], of what has no direction the mean of the states.
+    GRU [→h_n; ←h_1], of what has no direction the mean of the states. `document` are the sentences before, where those
+    count.
     """
 
     states_BSD: Tensor
     mask_BS: Tensor
     summary_BD: Tensor
+    document: Document | None = None
 
 
 class Encoder(nn.Module, ABC):

@@ -18,10 +18,10 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from nmt.attention.base import Attention, AttentionState, Memory, ScoredAttention, join_drawn
+from nmt.attention.base import Attention, AttentionState, Memory, ScoredAttention, join_document, join_drawn
 from nmt.attention.scores import AdditiveScore
 from nmt.model.additive_recurrence import additive_sequence
-from nmt.model.decoder import Decoded, Decoder
+from nmt.model.decoder import Decoded, Decoder, remembered
 from nmt.model.dropout import dropout_mask
 from nmt.model.encoders import Encoded
 from nmt.model.layers import AttentionalReadout, GruLayer, MaxoutReadout
@@ -120,8 +120,8 @@ class GruDecoder(Decoder[Memory, GruState]):
         )
         self.bridges = nn.ModuleList(nn.Linear(initial_width, hidden) for _ in range(layers))
 
-    def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
-        return self.attention.remember(states_BSD, mask_BS)
+    def remember(self, encoded: Encoded) -> Memory:
+        return remembered(self.attention, encoded)
 
     def initial_state(self, encoded: Encoded, memory: Memory, seed_B: Tensor | None = None) -> GruState:
         summary_BI = encoded.summary_BD[:, -self.initial_width :]
@@ -162,28 +162,31 @@ class GruDecoder(Decoder[Memory, GruState]):
             states_TBH = _sequence(layer, layer.inputs(below), before)
             hidden.append(states_TBH[-1])
         states_BTH = states_TBH.transpose(0, 1)
-        attention_state, drawn = state.attention, None
+        attention_state, drawn, document = state.attention, None, None
         if not self.attend_before:
             attended = self.attention(states_BTH, memory, state.attention, need_weights=need_weights)
             context_BTV, weights = attended.context_BTD, attended.weights_BHTS
-            attention_state, drawn = attended.state, attended.drawn
+            attention_state, drawn, document = attended.state, attended.drawn, attended.document
         readout_BTR = self.readout(embedded_BTE, states_BTH, context_BTV)
-        return Decoded(readout_BTR, _kept(weights, need_weights), GruState(tuple(hidden), None, attention_state), drawn)
+        after = GruState(tuple(hidden), None, attention_state)
+        return Decoded(readout_BTR, _kept(weights, need_weights), after, drawn, document)
 
     def _one_by_one(self, embedded_BTE: Tensor, memory: Memory, state: GruState, need_weights: bool) -> Decoded:
         # unbind once: indexing one step out of a long tensor costs a tensor of zeros in every backward step.
         masks = [None if mask is None else mask.unbind(0) for mask in self._masks(embedded_BTE)]
         inputs = self._layers()[0].inputs(embedded_BTE.transpose(0, 1)).unbind(0)
-        readouts, weights, drawn = [], [], []
+        steps: list[Decoded] = []
         for number, (embedded_BE, inputs_BG) in enumerate(zip(embedded_BTE.unbind(1), inputs, strict=True)):
             step_masks = [None if mask is None else mask[number] for mask in masks]
-            decoded = self._step(embedded_BE, inputs_BG, memory, state, step_masks, need_weights)
-            state = decoded.state
-            readouts.append(decoded.readout_BTR)
-            weights.append(decoded.weights)
-            drawn.append(decoded.drawn)
-        joined = tuple(torch.cat(layer, dim=2) for layer in zip(*weights, strict=True))
-        return Decoded(torch.cat(readouts, dim=1), joined, state, join_drawn(drawn))
+            steps.append(self._step(embedded_BE, inputs_BG, memory, state, step_masks, need_weights))
+            state = steps[-1].state
+        return Decoded(
+            torch.cat([step.readout_BTR for step in steps], dim=1),
+            tuple(torch.cat(layer, dim=2) for layer in zip(*(step.weights for step in steps), strict=True)),
+            state,
+            join_drawn([step.drawn for step in steps]),
+            join_document([step.document for step in steps]),
+        )
 
     def _step(
         self,
@@ -211,7 +214,8 @@ class GruDecoder(Decoder[Memory, GruState]):
         readout_BR = self.readout(embedded_BE, hidden[-1], attended.context_BTD.squeeze(1))
         fed_BR = readout_BR if self.input_feeding else None
         after = replace(state, hidden=tuple(hidden), fed_BR=fed_BR, attention=attended.state)
-        return Decoded(readout_BR.unsqueeze(1), _kept(attended.weights_BHTS, need_weights), after, attended.drawn)
+        weights = _kept(attended.weights_BHTS, need_weights)
+        return Decoded(readout_BR.unsqueeze(1), weights, after, attended.drawn, attended.document)
 
 
 def _sequence(layer: GruLayer, inputs_TBG: Tensor, hidden_BH: Tensor) -> Tensor:

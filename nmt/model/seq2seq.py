@@ -2,18 +2,18 @@
 
 Search knows three calls: `start` (a batch of sources), `step` (the last piece of each hypothesis), `reorder` (which
 hypotheses live on), and nothing of what is inside. Shapes: B batch, N hypotheses, S source, T target, V vocabulary,
-R width of the readout.
+R width of the readout, K sentences before a sentence.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from nmt.model.decoder import Decoded, Decoder, Reorderable
 from nmt.model.dropout import Dropout
-from nmt.model.encoders import Encoded, Encoder
+from nmt.model.encoders import Document, Encoded, Encoder
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class Seq2Seq(nn.Module):
     ) -> None:
         super().__init__()
         self.source_embedding = source_embedding
+        self.padding = cast(int, source_embedding.padding_idx)
         self.target_embedding = target_embedding
         self.encoder = encoder
         self.decoder = decoder
@@ -74,11 +75,31 @@ class Seq2Seq(nn.Module):
         encoded: Encoded = self.encoder(self.dropout(self.source_embedding(source_BS)), mask_BS)
         return encoded
 
-    def start(self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None) -> SearchState:
-        """The state before the first target piece; `seed_B`, a number for each sentence, asks an attention to draw."""
+    def start(
+        self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None, context_BKS: Tensor | None = None
+    ) -> SearchState:
+        """The state before the first target piece.
+
+        `seed_B`, a number for each sentence, asks an attention to draw; `context_BKS` are the K sentences before each,
+        padded, for a decoder that looks there.
+        """
         encoded = self.encode(source_BS, mask_BS)
-        memory = self.decoder.remember(encoded.states_BSD, mask_BS)
+        if context_BKS is not None and self.decoder.reads_document:
+            encoded = replace(encoded, document=self._document(context_BKS))
+        memory = self.decoder.remember(encoded)
         return SearchState(memory, self.decoder.initial_state(encoded, memory, seed_B))
+
+    def _document(self, context_BKS: Tensor) -> Document | None:
+        """The sentences before, read like any other; None where no sentence of the batch has one."""
+        numbers_NS = context_BKS.flatten(0, 1)
+        mask_NS = numbers_NS.ne(self.padding)
+        real_M = mask_NS.any(dim=1).nonzero().squeeze(1)
+        if not len(real_M):
+            return None
+        states_MSD = self.encode(numbers_NS[real_M], mask_NS[real_M]).states_BSD
+        states_NSD = states_MSD.new_zeros(*mask_NS.shape, states_MSD.shape[-1]).index_copy(0, real_M, states_MSD)
+        places = context_BKS.shape[:2]
+        return Document(states_NSD.unflatten(0, places), mask_NS.unflatten(0, places))
 
     def decode(self, previous_BT: Tensor, state: SearchState, *, need_weights: bool = True) -> Decoded:
         """T steps, given the T previous target pieces: what the output layer reads, weights, the state after them."""
@@ -89,9 +110,19 @@ class Seq2Seq(nn.Module):
             readout_BTR = self.narrow(readout_BTR)
         return replace(decoded, readout_BTR=readout_BTR)
 
-    def forward(self, source_BS: Tensor, mask_BS: Tensor, previous_BT: Tensor, *, need_weights: bool = True) -> Decoded:
+    def forward(
+        self,
+        source_BS: Tensor,
+        mask_BS: Tensor,
+        previous_BT: Tensor,
+        context_BKS: Tensor | None = None,
+        *,
+        need_weights: bool = True,
+    ) -> Decoded:
         """Teacher forcing: the whole target at once."""
-        return self.decode(previous_BT, self.start(source_BS, mask_BS), need_weights=need_weights)
+        return self.decode(
+            previous_BT, self.start(source_BS, mask_BS, context_BKS=context_BKS), need_weights=need_weights
+        )
 
     def logits(self, readout: Tensor) -> Tensor:
         """Scores of every piece of the target vocabulary, [..., V]."""

@@ -16,10 +16,9 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from nmt.attention.base import Memory
-from nmt.attention.multihead import MultiHeadAttention
+from nmt.attention.base import Attention, Memory
 from nmt.attention.none import mean_state
-from nmt.model.decoder import Decoded, Decoder
+from nmt.model.decoder import Decoded, Decoder, remembered
 from nmt.model.encoders import Encoded, Encoder
 from nmt.model.positions import PositionedInputs
 from nmt.model.transformer_layers import DecoderLayer, EncoderLayer, start_uniform
@@ -88,17 +87,15 @@ class TransformerDecoder(Decoder[LayerMemories, TransformerState]):
         start_uniform(inputs)
 
     @property
-    def attention(self) -> MultiHeadAttention:  # type: ignore[override]  # read alone, in every decoder
+    def attention(self) -> Attention:  # type: ignore[override]  # read alone, in every decoder
         """The last layer's cross-attention."""
         return self._layers()[-1].cross_attention.attention
 
     def _layers(self) -> list[DecoderLayer]:
         return cast(list[DecoderLayer], list(self.layers))
 
-    def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> LayerMemories:
-        return LayerMemories(
-            tuple(layer.cross_attention.attention.remember(states_BSD, mask_BS) for layer in self._layers())
-        )
+    def remember(self, encoded: Encoded) -> LayerMemories:
+        return LayerMemories(tuple(remembered(layer.cross_attention.attention, encoded) for layer in self._layers()))
 
     def initial_state(self, encoded: Encoded, memory: LayerMemories, seed_B: Tensor | None = None) -> TransformerState:
         """No word so far; nothing here draws, so the seed is of no use."""
@@ -113,11 +110,11 @@ class TransformerDecoder(Decoder[LayerMemories, TransformerState]):
         x_BTD: Tensor = self.inputs(embedded_BTE, state.position)
         weights, past = [], []
         for layer, source, before in zip(self._layers(), memory.layers, state.past, strict=True):
-            x_BTD, weights_BHTS, after = layer(x_BTD, source, before, need_weights)
+            x_BTD, attended, after = layer(x_BTD, source, before, need_weights)
             past.append(after)
-            if need_weights and weights_BHTS is not None:
-                weights.append(weights_BHTS)
+            if need_weights and attended.weights_BHTS is not None:
+                weights.append(attended.weights_BHTS)
         if self.norm is not None:
             x_BTD = self.norm(x_BTD)
         after_all = TransformerState(tuple(past), state.position + embedded_BTE.shape[1])
-        return Decoded(x_BTD, tuple(weights), after_all)
+        return Decoded(x_BTD, tuple(weights), after_all, document=attended.document)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from nmt.attention.base import Memory
+from nmt.attention.base import Attended, Attention, Memory
 from nmt.attention.multihead import MultiHeadAttention
 from nmt.model.dropout import Dropout
 
@@ -62,15 +62,15 @@ class SelfAttention(nn.Module):
 class CrossAttention(nn.Module):
     """The words of the target look at the source."""
 
-    def __init__(self, *, attention: MultiHeadAttention, residual: Residual) -> None:
+    def __init__(self, *, attention: Attention, residual: Residual) -> None:
         super().__init__()
         self.attention = attention
         self.residual = residual
 
-    def forward(self, x_BTD: Tensor, memory: Memory, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        """The states after it, and where they looked, [B, H, T, S]."""
+    def forward(self, x_BTD: Tensor, memory: Memory, need_weights: bool) -> tuple[Tensor, Attended]:
+        """The states after it, and what they read where."""
         attended = self.attention(self.residual.enter(x_BTD), memory, need_weights=need_weights)
-        return self.residual.leave(x_BTD, attended.context_BTD), attended.weights_BHTS
+        return self.residual.leave(x_BTD, attended.context_BTD), attended
 
 
 class FeedForward(nn.Module):
@@ -120,15 +120,15 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self, x_BTD: Tensor, memory: Memory, past: Memory, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None, Memory]:
-        """The states after it, where it looked in the source, and the memory of the target so far.
+    ) -> tuple[Tensor, Attended, Memory]:
+        """The states after it, what it read in the source, and the memory of the target so far.
 
         No step looks ahead, so padding of the target, all on its right, needs no mask.
         """
         mask_BT = torch.ones(x_BTD.shape[:2], dtype=torch.bool, device=x_BTD.device)
         x_BTD, past = self.self_attention(x_BTD, mask_BT, past)
-        x_BTD, weights_BHTS = self.cross_attention(x_BTD, memory, need_weights)
-        return self.feed_forward(x_BTD), weights_BHTS, past
+        x_BTD, attended = self.cross_attention(x_BTD, memory, need_weights)
+        return self.feed_forward(x_BTD), attended, past
 
 
 def start_uniform(module: nn.Module) -> None:

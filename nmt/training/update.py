@@ -51,7 +51,8 @@ def update(
     """One update; `baseline` is the one after the update before."""
     optimizer.zero_grad(set_to_none=True)
     with products_in(settings.dtype, batch.source_BS.device):
-        decoded = model(batch.source_BS, batch.source_mask_BS, batch.previous_BT, need_weights=False)
+        sides = (batch.source_BS, batch.source_mask_BS, batch.previous_BT, batch.context_BKS)
+        decoded = model(*sides, need_weights=False)
         loss = training_loss(
             decoded.readout_BTR,
             batch.target_BT,

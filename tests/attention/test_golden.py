@@ -16,7 +16,9 @@ from torch import Tensor, nn
 
 from nmt.attention.attention_over_attention import AttentionOverAttention, prefix_weights
 from nmt.attention.bahdanau import BahdanauAttention
+from nmt.attention.base import Attended, Attention, Memory
 from nmt.attention.hard import HardAttention
+from nmt.attention.hierarchical import HierarchicalAttention
 from nmt.attention.local import LocalAttention
 from nmt.attention.luong import LuongAttention
 from nmt.attention.memory import MemoryAttention
@@ -223,13 +225,13 @@ def input_feeding_step(inputs: Numbers, params: Numbers) -> Numbers:
 
 
 def cosine(inputs: Numbers, params: Numbers) -> Numbers:
-    class Given(CosineScore):
+    class GivenStrength(CosineScore):
         """The score, with the key strength that the case gives."""
 
         def forward(self, query_BTQ: Tensor, keys_BSK: Tensor, position_BS: Tensor | None = None) -> Tensor:
             return cosine_scores(query_BTQ, keys_BSK, inputs["beta"].view(-1, 1, 1))
 
-    return luong(Given(**widths(inputs)), inputs)
+    return luong(GivenStrength(**widths(inputs)), inputs)
 
 
 def ntm(inputs: Numbers, params: Numbers) -> Numbers:
@@ -316,6 +318,55 @@ def memory(name: str) -> Callable[[Numbers, Numbers], Numbers]:
     return compute
 
 
+class Given(Attention):
+    """An attention that read what the case says."""
+
+    def __init__(self, context_BD: Tensor) -> None:
+        super().__init__()
+        self.context_width = context_BD.shape[1]
+        self.context_BD = context_BD
+
+    def remember(self, states_BSD: Tensor, mask_BS: Tensor) -> Memory:
+        return Memory(states_BSD, states_BSD, mask_BS)
+
+    def forward(self, query_BTQ: Tensor, *_: Any, **__: Any) -> Attended:
+        return Attended(self.context_BD.unsqueeze(1).expand(-1, query_BTQ.shape[1], -1), None)
+
+
+def hierarchical(inputs: Numbers, params: Numbers) -> Numbers:
+    """Learnt queries, or, where the case has a query, those made from it, and the gate."""
+    batch, width, conditioned = len(inputs["words"]), inputs["words"].shape[3], "query" in inputs
+    query = inputs.get("query", torch.zeros(batch, 1, dtype=torch.float64))
+    attention = HierarchicalAttention(
+        inner=Given(inputs.get("context", torch.zeros(batch, width, dtype=torch.float64))),
+        query_width=query.shape[1],
+        key_width=width,
+        hidden=len(params["b_w"]),
+        conditioned=conditioned,
+    ).double()
+    for linear, name in ((attention.word, "w"), (attention.sentence, "s")):
+        put(linear.weight, params[f"W_{name}"])
+        put(linear.bias, params[f"b_{name}"])
+    for part, name in ((attention.word_query, "w"), (attention.sentence_query, "s")):
+        put(part.weight if conditioned else part.vector, params[f"{'U' if conditioned else 'u'}_{name}"])
+    if conditioned:
+        put(attention.gate.weight, params["W_g"])
+        put(attention.gate.bias, params["b_g"])
+    states = inputs["words"][:, 0]
+    memory = attention.remember(states, torch.ones(states.shape[:2], dtype=torch.bool))
+    memory = attention.remember_document(memory, inputs["words"], inputs["word_mask"])
+    assert torch.equal(inputs["word_mask"].any(dim=2), inputs["sentence_mask"])
+    attended = attention(query.unsqueeze(1), memory)
+    document, _ = attention.read(query.unsqueeze(1), memory.document)
+    looked = attended.document
+    found = {"word_weights": looked.words_BTKS[:, 0], "sentence_weights": looked.sentences_BTK[:, 0]}
+    if not conditioned:
+        return {**found, "joint_weights": looked.joint_BTKS[:, 0], "context": document[:, 0]}
+    gate = torch.sigmoid(attention.gate(torch.cat([document[:, 0], inputs["context"]], dim=1)))
+    torch.testing.assert_close(looked.gate_BT[:, 0], gate.mean(dim=1))
+    return {**found, "document": document[:, 0], "gate": gate, "output": attended.context_BTD[:, 0]}
+
+
 def expected_gradient(inputs: Numbers, params: Numbers) -> Numbers:
     """The mean over all draws, each as often as its weight says, of the estimate that hard attention learns from."""
     attention = HardAttention(
@@ -352,6 +403,8 @@ CHECKS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
     "multihead": multihead,
     "self_attention.causal": causal_self_attention,
     "aoa": aoa,
+    "hierarchical": hierarchical,
+    "hierarchical.conditioned": hierarchical,
     **{name: memory(name) for name in ("memory.adjacent", "memory.layerwise", "memory.temporal")},
 }
 

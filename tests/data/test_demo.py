@@ -418,12 +418,13 @@ def test_unseen_compounds_stand_in_test_alone() -> None:
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_documents(split: str) -> None:
-    columns = [lines(f"documents/{split}.{name}") for name in ("en", "de", "pronouns")]
+    columns = [lines(f"documents/{split}.{name}") for name in ("en", "de", "pronouns", "wrong")]
     pronouns = {"m": ("er", "ihn"), "f": ("sie", "sie"), "n": ("es", "es")}
     genders: Counter[str] = Counter()
     by_sentence: dict[str, list[str]] = defaultdict(list)
     sizes, pairs, before = [0], set(), ""
-    for source, target, pronoun in zip(*columns, strict=True):
+    for source, target, pronoun, wrong in zip(*columns, strict=True):
+        assert bool(pronoun) == bool(wrong)
         if not source:
             sizes.append(0)
         else:
@@ -432,7 +433,13 @@ def test_documents(split: str) -> None:
         if pronoun:
             source_index, target_index, gender = pronoun.split("\t")
             assert bare(source.lower())[int(source_index)] == "it"
-            assert bare(target.lower())[int(target_index)] in pronouns[gender]
+            words, place = bare(target.lower()), int(target_index)
+            assert words[place] in pronouns[gender]
+            case = pronouns["m"].index("ihn" if "ihn" in f"{target} {wrong}".lower() else "er")
+            others = [forms[case] for other, forms in pronouns.items() if other != gender]
+            assert [bare(one.lower()) for one in wrong.split("\t")] == [
+                [*words[:place], other, *words[place + 1 :]] for other in others
+            ]
             genders[gender] += 1
             by_sentence[source].append(gender)
             assert before

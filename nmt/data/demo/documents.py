@@ -44,21 +44,32 @@ _TENSES: tuple[Tense, ...] = ("present", "past", "perfect", "future", "can", "wa
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence of a document, and the pronoun's place (English word, German word) and gender if it has one."""
+    """A sentence of a document; if it has a pronoun, that one's place (English word, German word) and gender, and the
+    German sentences with the pronouns of the other genders."""
 
     pair: Pair
     place: tuple[int, int] | None = None
     gender: Gender | None = None
+    wrong: tuple[str, ...] = ()
 
 
 Document = tuple[Line, ...]
 
 
-def _pronoun_line(pair: Pair, gender: Gender) -> Line:
+def _pronoun_line(clause: Clause, gender: Gender) -> Line:
+    """The sentence of a clause about "it", which is a thing of this gender."""
+    pairs = {each: _about(clause, each) for each in GENDERS}
+    pair = pairs.pop(gender)
     words = [word.strip(".,?!").lower() for word in pair.english.split()]
     source = words.index("it")
     target = next(target for index, target in pair.links if index == source)
-    return Line(pair, (source, target), gender)
+    return Line(pair, (source, target), gender, tuple(other.german for other in pairs.values()))
+
+
+def _about(clause: Clause, gender: Gender) -> Pair:
+    it = Pronoun("it", gender)
+    final = replace(clause, object=it) if clause.object == Pronoun("it") else replace(clause, subject=it)
+    return realise(Sentence((final,), mark="?" if clause.question else "."))
 
 
 @dataclass
@@ -157,12 +168,9 @@ class Documents:
         return plain and self.draw.chance(0.12)
 
     def _document(self, noun: Noun, nouns: list[Noun], names: tuple[str, ...], clause: Clause) -> Document:
-        it = Pronoun("it", noun.gender)
-        final = replace(clause, object=it) if clause.object == Pronoun("it") else replace(clause, subject=it)
-        pair = realise(Sentence((final,), mark="?" if clause.question else "."))
         past = clause.tense in ("past", "wanted")
         rest = tuple(name for name in names if name != clause.verb.name)
-        lines = [self._antecedent(noun, rest, past, clause.predicate), _pronoun_line(pair, noun.gender)]
+        lines = [self._antecedent(noun, rest, past, clause.predicate), _pronoun_line(clause, noun.gender)]
         shape = self.draw.weighted((("", 40), ("before", 24), ("after", 16), ("both", 20)))
         if shape in ("before", "both"):
             others = [other for other in nouns if other != noun]

@@ -40,8 +40,8 @@ def _pronoun(line: Line) -> str:
 
 
 def _write_documents(directory: Path, split: str, documents: Sequence[Document]) -> None:
-    """One sentence a line, an empty line between documents, in four files alike."""
-    columns: dict[str, list[str]] = {"en": [], "de": [], "links": [], "pronouns": []}
+    """One sentence a line, an empty line between documents, in five files alike."""
+    columns: dict[str, list[str]] = {"en": [], "de": [], "links": [], "pronouns": [], "wrong": []}
     for index, document in enumerate(documents):
         if index:
             for column in columns.values():
@@ -50,6 +50,7 @@ def _write_documents(directory: Path, split: str, documents: Sequence[Document])
         columns["de"] += [line.pair.german for line in document]
         columns["links"] += [line.pair.pharaoh for line in document]
         columns["pronouns"] += [_pronoun(line) for line in document]
+        columns["wrong"] += ["\t".join(line.wrong) for line in document]
     for name, column in columns.items():
         _write(directory / f"{split}.{name}", column)
 

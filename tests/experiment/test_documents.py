@@ -1,0 +1,212 @@
+"""A model that looks at the sentences before: what only they decide it learns, and nothing else of them counts."""
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from nmt.cli.app import app
+from nmt.config.load import parse_config
+from nmt.config.schema import Config
+from nmt.data.batching import Example
+from nmt.data.corpus import ParallelText
+from nmt.data.documents import sentences_before
+from nmt.errors import ConfigError, DataError
+from nmt.experiment.contrast import contrast, read_wrong
+from nmt.experiment.run import Run, open_run
+from nmt.experiment.texts import read_texts
+from nmt.experiment.train import start_training
+from tests.conftest import Corpus, tiny_settings
+
+NOUNS = (("cat", "Katze", "sie"), ("dog", "Hund", "er"), ("lamp", "Lampe", "sie"), ("tree", "Baum", "er"))
+VERBS = (("sees", "sieht"), ("finds", "findet"), ("paints", "malt"), ("buys", "kauft"))
+WORDS = (("sleeps", "schläft"), ("falls", "fällt"), ("burns", "brennt"), ("waits", "wartet"))
+PRONOUNS = ("er", "sie")
+
+
+def document(noun: Sequence[str], verb: Sequence[str], word: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Two sentences; that the second one's "it" is er or sie, only the first one tells."""
+    return (f"anna {verb[0]} {noun[0]}", f"anna {verb[1]} {noun[1]}"), (f"it {word[0]}", f"{noun[2]} {word[1]}")
+
+
+DOCUMENTS = [document(*parts) for parts in product(NOUNS, VERBS, WORDS)]
+TEST = DOCUMENTS[3::5]
+TRAIN = [one for one in DOCUMENTS if one not in TEST]
+
+
+def lines_of(documents: Sequence[tuple[tuple[str, str], ...]], side: int) -> list[str]:
+    return [line for one in documents for line in [*(pair[side] for pair in one), ""]]
+
+
+def wrong_of(documents: Sequence[tuple[tuple[str, str], ...]]) -> list[tuple[str, ...]]:
+    rivals = []
+    for source, reference in zip(lines_of(documents, 0), lines_of(documents, 1), strict=True):
+        pronoun, *rest = reference.split() or [""]
+        others = [other for other in PRONOUNS if other != pronoun]
+        rivals.append(tuple(" ".join([other, *rest]) for other in others) if source.startswith("it ") else ())
+    return rivals
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("documents")
+    for name, documents in (("train", TRAIN), ("valid", TEST), ("test", TEST)):
+        for ending, side in (("en", 0), ("de", 1)):
+            (path / f"{name}.{ending}").write_text("".join(f"{line}\n" for line in lines_of(documents, side)), "utf-8")
+    (path / "test.wrong").write_text("".join("\t".join(line) + "\n" for line in wrong_of(TEST)), "utf-8")
+    (path / "test.links").write_text("".join("0-0 1-1\n" if line else "\n" for line in lines_of(TEST, 0)), "utf-8")
+    return path
+
+
+def config_of(folder: Path, *changes: str) -> Config:
+    settings: dict[str, Any] = tiny_settings(Corpus(folder))
+    settings["model"]["attention"] = {"type": "luong", "input_feeding": False}
+    return parse_config(settings, "the config", [*TINY, *changes])
+
+
+TINY = ("tokenizer.type=word", "tokenizer.vocabulary_size=40", "training.early_stopping.metric=loss")
+CONTEXT = ("data.document_context=1", "model.context={type: hierarchical}", "training.max_steps=120")
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "documents"
+    start_training(config_of(folder, *CONTEXT), path, device="cpu")
+    return open_run(path, "cpu")
+
+
+@pytest.fixture(scope="module")
+def alone(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same model, which reads each sentence by itself."""
+    path = tmp_path_factory.mktemp("runs") / "alone"
+    start_training(config_of(folder, "training.max_steps=120"), path, device="cpu")
+    return open_run(path, "cpu")
+
+
+def text_of(documents: Sequence[tuple[tuple[str, str], ...]]) -> ParallelText:
+    return ParallelText(tuple(lines_of(documents, 0)), tuple(lines_of(documents, 1)))
+
+
+def translated(run: Run, lines: Sequence[str], **options: Any) -> list[str]:
+    return [one.texts[0] for one in run.translator(**options).translate(lines)]
+
+
+def pronouns_right(found: Sequence[str], documents: Sequence[tuple[tuple[str, str], ...]]) -> float:
+    pairs = zip(lines_of(documents, 0), lines_of(documents, 1), found, strict=True)
+    right = [out.split()[:1] == reference.split()[:1] for source, reference, out in pairs if source.startswith("it ")]
+    return sum(right) / len(right)
+
+
+def test_what_only_the_sentence_before_decides_is_learnt(run: Run, alone: Run) -> None:
+    lines = lines_of(TEST, 0)
+    assert pronouns_right(translated(run, lines), TEST) == 1.0
+    assert pronouns_right(translated(alone, lines), TEST) < 0.8
+    wrong = wrong_of(TEST)
+    assert contrast(run, text_of(TEST), wrong).accuracy == 1.0
+    assert contrast(alone, text_of(TEST), wrong).accuracy < 0.8
+
+
+def test_without_its_document_a_line_has_one_translation(run: Run) -> None:
+    lines = [line for line in lines_of(TEST, 0) if line.startswith("it ")]
+    found = translated(run, [part for line in lines for part in (line, "")])[::2]
+    assert found == [found[lines.index(line)] for line in lines]
+
+
+def test_neighbours_batches_and_parts_change_nothing(run: Run) -> None:
+    lines = lines_of(TEST, 0)
+    expected = translated(run, lines)
+    assert translated(run, lines, batch_size=1) == expected
+    assert translated(run, lines, beam=1, batch_size=2) == translated(run, lines, beam=1)
+    streamed = [one.texts[0] for one in run.translator().stream(iter(lines), read_ahead=2)]
+    assert streamed == expected
+    assert translated(run, lines[3:6]) == expected[3:6], "another document before it"
+    names = [str(number // 3) for number in range(len(lines))]
+    full = [(line, name) for line, name in zip(lines, names, strict=True) if line]
+    before = run.before([line for line, _ in full], [name for _, name in full])
+    named = run.translator().translate([line for line, _ in full], before=before)
+    assert [one.texts[0] for one in named] == [text for text in expected if text]
+
+
+def test_the_forced_pass_tells_where_it_looked(run: Run) -> None:
+    first, second = TEST[0]
+    pair = run.source.encode(second[0]).numbers, run.target.encode(second[1]).numbers
+    (context,) = run.contexts([second[0]], [(first[0],)])
+    alone, forced = run.forced([Example(*pair), Example(*pair, context)])
+    assert alone.document is None
+    assert forced.document is not None
+    (words,) = forced.document.words
+    assert words.shape == (len(pair[1]) + 1, len(context[0]))
+    assert words.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert forced.document.sentences[:, 0] == pytest.approx(1.0, abs=1e-5)
+    assert forced.document.gate.shape == (len(pair[1]) + 1,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["data.document_context=1"], "of no use without model.context"),
+        (["model.context={type: hierarchical}"], "set data.document_context"),
+        (["data.train.documents=names"], "of no use without document_context"),
+        ([*CONTEXT, "data.hold_out=5", "data.valid=null"], "hold_out takes single sentences out of their documents"),
+        ([*CONTEXT, "model.context={type: flat}"], "flat"),
+    ],
+)
+def test_what_does_not_fit_together_is_said(folder: Path, changes: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config_of(folder, *changes)
+
+
+def test_a_file_may_name_the_documents_of_training(folder: Path, tmp_path: Path) -> None:
+    names = tmp_path / "names"
+    lines = lines_of(TRAIN, 0)
+    names.write_text("".join(f"{number // 6}\n" for number in range(len(lines))), "utf-8")
+    texts = read_texts(config_of(folder, *CONTEXT, f"data.train.documents={names}"))
+    before = dict(zip(texts.train.source, texts.train.before, strict=True))
+    assert texts.notes == (), "ends of documents are no faulty pairs"
+    assert texts.train.before[2] == (lines[1],), "blank lines are passed over"
+    assert before.keys() == {line for line in lines if line}
+    assert texts.valid.before == tuple(sentences_before(lines_of(TEST, 0), 1))
+
+
+def test_commands(run: Run, alone: Run, folder: Path, tmp_path: Path) -> None:
+    def invoke(*arguments: object, given: str | None = None) -> Any:
+        return CliRunner().invoke(app, [str(one) for one in arguments], input=given)
+
+    lines = lines_of(TEST, 0)
+    expected = translated(run, lines)
+    out = invoke("translate", "--run", run.folder.path, given="".join(f"{line}\n" for line in lines))
+    assert out.stdout.splitlines() == expected
+    names, full = tmp_path / "names", tmp_path / "full"
+    full.write_text("".join(f"{line}\n" for line in lines if line), "utf-8")
+    names.write_text("".join(f"{number // 3}\n" for number, line in enumerate(lines) if line), "utf-8")
+    out = invoke("translate", "--run", run.folder.path, "--input", full, "--documents", names)
+    assert out.stdout.splitlines() == [line for line in expected if line]
+    out = invoke(
+        *("evaluate", "--run", run.folder.path, "--source", folder / "test.en", "--reference", folder / "test.de"),
+        *("--contrast", folder / "test.wrong"),
+    )
+    assert f"contrastive accuracy 100.0 % of {len(TEST)} lines" in out.stdout
+
+
+@pytest.mark.parametrize("of", ["run", "alone"])
+def test_names_of_documents_need_a_run_to_which_they_count(of: str, request: pytest.FixtureRequest) -> None:
+    opened: Run = request.getfixturevalue(of)
+    if of == "run":
+        assert opened.before(["a", "b"], ["1", "1"]) == [(), ("a",)]
+    else:
+        with pytest.raises(ConfigError, match="leave --documents out"):
+            opened.before(["a", "b"], ["1", "1"])
+
+
+def test_wrong_translations_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "wrong"
+    path.write_text("x\ty\n\n", "utf-8")
+    assert read_wrong(path, ["a", "b"], "text") == [("x", "y"), ()]
+    with pytest.raises(DataError, match="text has 1 lines but"):
+        read_wrong(path, ["a"], "text")
+    path.write_text("\n\n", "utf-8")
+    with pytest.raises(DataError, match="has no wrong translation"):
+        read_wrong(path, ["a", "b"], "text")
