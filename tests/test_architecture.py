@@ -44,6 +44,7 @@ ALLOWED: dict[str, set[str]] = {
     "nmt.alignment.links": BASE,
     "nmt.alignment.matrix": {*BASE, "nmt.decoding"},
     "nmt.alignment.units": {*BASE, "nmt.alignment.matrix"},
+    "nmt.alignment.document": {*BASE, "nmt.alignment.matrix", "nmt.alignment.units"},
     "nmt.alignment.export": {*BASE, "nmt.alignment.links", "nmt.alignment.matrix"},
     "nmt.alignment.plot": {*BASE, "nmt.alignment.links", "nmt.alignment.matrix"},
     "nmt.evaluation": {*BASE, "nmt.alignment.links"},

@@ -84,9 +84,11 @@ def started(
     device: torch.device,
 ) -> State:
     """The state before the first piece of sources given in pieces; `before` is empty where no other sentence counts."""
-    numbers_BS, mask_BS = source_batch(sources)
-    seed_B, context_BKS = (None if tensor is None else tensor.to(device) for tensor in (seed_B, context_batch(before)))
-    return model.start(numbers_BS.to(device), mask_BS.to(device), seed_B, context_BKS)
+    numbers_BS, mask_BS = (tensor.to(device) for tensor in source_batch(sources))
+    seed_B, context_BKS = None if seed_B is None else seed_B.to(device), context_batch(before)
+    if context_BKS is None:
+        return model.start(numbers_BS, mask_BS, seed_B)
+    return model.start(numbers_BS, mask_BS, seed_B, context_BKS.to(device))
 
 
 def length_penalty(length: int, alpha: float) -> float:
