@@ -1,7 +1,7 @@
 """What the sentences before are worth, docs/results/documents.md: python scripts/documents.py RUNS FILE.
 
-RUNS is the folder of the runs that `scripts/documents.sh` trains, which calls this. Two questions about the pronouns of the
-demo documents, which only the sentence before decides: does the translation have the right one, and is the right
+RUNS is the folder of the runs that `scripts/documents.sh` trains, which calls this. Two questions about the pronouns of
+the demo documents, which only the sentence before decides: does the translation have the right one, and is the right
 translation likelier than those with the pronouns of the other genders?
 """
 
@@ -82,10 +82,10 @@ bash scripts/documents.sh
 ```
 
 The documents of the demo corpus: `configs/documents.yaml`, and the same with fewer sentences before or none. Of the
-{count.total()} test sentences with "it", whose German gender only the sentence before decides, each follows nouns of all three
-genders equally often: always taking the same gender would be right in {majority:.1f} %. *Pronouns* is the share of
-translations (beam 5) that have the reference's pronouns and no other; m / f / n are those of each gender. *Contrast* is the
-share of references that are likelier than both translations with the pronouns of the other genders.
+{count.total()} test sentences with "it", whose German gender only the sentence before decides, each follows nouns of all
+three genders equally often: always taking the same gender would be right in {majority:.1f} %. *Pronouns* is the share of
+translations (beam 5) that have the reference's pronouns and no other; m / f / n are those of each gender. *Contrast* is
+the share of references that are likelier than both translations with the pronouns of the other genders.
 
 | looks at | BLEU | pronouns | m / f / n, % | contrast | parameters |
 | --- | --- | --- | --- | --- | --- |
@@ -93,8 +93,8 @@ share of references that are likelier than both translations with the pronouns o
 
 BLEU: `{scores["bleu"]["signature"]}`, all {len([line for line in text.source if line])} test sentences.
 
-Attention over the sentences of a document is blind to their order: of two things that stand there, it cannot tell which is
-the nearer one. The GRU over the sentences' vectors (Yang et al., N16-1174, eq. 8) tells it.
+Attention over the sentences of a document is blind to their order: of two things that stand there, it cannot tell which
+is the nearer one. The GRU over the sentences' vectors (Yang et al., N16-1174, eq. 8) tells it.
 """
 
 
