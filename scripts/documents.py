@@ -83,9 +83,9 @@ bash scripts/documents.sh
 
 The documents of the demo corpus: `configs/documents.yaml`, and the same with fewer sentences before or none. Of the
 {count.total()} test sentences with "it", whose German gender only the sentence before decides, each follows nouns of
-all three genders equally often: always taking the same gender would be right in {majority:.1f} %. *Pronouns* is the share
-of translations (beam 5) that have the reference's pronouns and no other; m / f / n are those of each gender. *Contrast* is
-the share of references that are likelier than both translations with the pronouns of the other genders.
+all three genders equally often: always taking the same gender would be right in {majority:.1f} %. *Pronouns* is the
+share of translations (beam 5) that have the reference's pronouns and no other; m / f / n are those of each gender.
+*Contrast* is the share of references that are likelier than both translations with the pronouns of the other genders.
 
 | looks at | BLEU | pronouns | m / f / n, % | contrast | parameters |
 | --- | --- | --- | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""The only file that turns names into classes: the model section and two vocabulary sizes become a model."""
+"""The model section and two vocabulary sizes become a model: encoder, decoder, and the wiring of a GRU's attention."""
 
 import math
 from collections.abc import Callable
@@ -7,24 +7,10 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from nmt.attention import ATTENTIONS
 from nmt.attention.base import Attention
-from nmt.attention.hierarchical import HierarchicalAttention
 from nmt.attention.multihead import MultiHeadAttention as HeadsAttention
-from nmt.attention.none import mean_state, summary
 from nmt.attention.normalizers import find_normalizer, softmax
-from nmt.attention.scores import SCORES
-from nmt.config.attention import (
-    AttentionOverAttention,
-    BahdanauAttention,
-    HardAttention,
-    LocalAttention,
-    LuongAttention,
-    MemoryAttention,
-    MultiHeadAttention,
-    NtmAttention,
-    SoftAttention,
-)
+from nmt.config.attention import LocalAttention, LuongAttention, MultiHeadAttention
 from nmt.config.model import (
     SELF_ATTENTION_HEADS,
     ConvEncoderSection,
@@ -33,6 +19,7 @@ from nmt.config.model import (
     ModelSection,
     TransformerSection,
 )
+from nmt.model.build.attention import build_attention, summary_of, with_context
 from nmt.model.convolution import ConvolutionalBlock, ConvolutionalEncoder
 from nmt.model.decoder import Decoder
 from nmt.model.encoders import Encoder, GruEncoder
@@ -81,80 +68,6 @@ WIRINGS: dict[str, Wiring] = {
     ),
 }
 """From the name in YAML (`model.attention.type`) to its paper's wiring."""
-
-
-def build_attention(section: ModelSection) -> Attention:
-    """The attention that `model.attention` names, for queries of the decoder's width."""
-    attention, query, key = section.attention, section.decoder.hidden, section.encoder.hidden
-    kind = ATTENTIONS[attention.type]
-    if isinstance(attention, BahdanauAttention | SoftAttention):
-        hidden, normalizer = attention.hidden or query, find_normalizer(attention.normalizer)
-        return kind(query_width=query, key_width=key, hidden=hidden, normalizer=normalizer)
-    if isinstance(attention, LuongAttention):
-        score = SCORES[attention.score](query, key, attention.hidden or query, attention.max_source_positions)
-        return kind(score=score, key_width=key, normalizer=find_normalizer(attention.normalizer))
-    if isinstance(attention, LocalAttention):
-        hidden = attention.hidden or query
-        return kind(
-            score=SCORES[attention.score](query, key, hidden, attention.max_source_positions),
-            query_width=query,
-            key_width=key,
-            hidden=hidden,
-            window=attention.window,
-            predict=attention.variant == "local_p",
-            normalizer=find_normalizer(attention.normalizer),
-        )
-    if isinstance(attention, HardAttention):
-        return kind(
-            query_width=query,
-            key_width=key,
-            hidden=attention.hidden or query,
-            expected_share=attention.expected_share,
-            reward_weight=attention.reward_weight,
-            entropy_weight=attention.entropy_weight,
-        )
-    if isinstance(attention, AttentionOverAttention):
-        return kind(query_width=query, key_width=key, normalizer=find_normalizer(attention.normalizer))
-    if isinstance(attention, MultiHeadAttention):
-        normalizer = find_normalizer(attention.normalizer)
-        return kind(query_width=query, key_width=key, width=query, heads=attention.heads, normalizer=normalizer)
-    if isinstance(attention, MemoryAttention):
-        return kind(
-            query_width=query,
-            key_width=key,
-            hops=attention.hops,
-            adjacent=attention.tying == "adjacent",
-            temporal=attention.temporal,
-            max_source_positions=attention.max_source_positions,
-            normalizer=find_normalizer(attention.normalizer),
-        )
-    if isinstance(attention, NtmAttention):
-        return kind(query_width=query, key_width=key, normalizer=find_normalizer(attention.normalizer))
-    return kind(key_width=key, summarize=_summary_of(section)[0])
-
-
-def _summary_of(section: ModelSection) -> tuple[Callable[[Tensor, Tensor], Tensor], int]:
-    """What makes a sentence's summary of the encoder's states, and how many of its last columns say where to begin:
-    a GRU's backward half, all of what has no direction."""
-    encoder = section.encoder
-    if isinstance(encoder, GruEncoderSection):
-        return summary, encoder.hidden // 2
-    return mean_state, encoder.hidden
-
-
-def _with_context(section: ModelSection, attention: Attention) -> Attention:
-    """The attention with what `model.context` adds to it."""
-    context = section.context
-    if context is None:
-        return attention
-    return HierarchicalAttention(
-        inner=attention,
-        query_width=section.decoder.hidden,
-        key_width=section.encoder.hidden,
-        hidden=context.hidden or section.decoder.hidden,
-        conditioned=context.conditioned,
-        sentence_gru=context.sentence_gru,
-    )
 
 
 def build_encoder(section: ModelSection) -> Encoder:
@@ -210,7 +123,7 @@ def _gru_decoder(section: ModelSection, decoder: GruDecoderSection) -> GruDecode
     readout = decoder.readout or wiring.readout
     # tanh in as few dimensions as a tied embedding has would be a bottleneck, above all where the readout is fed back.
     width = section.embedding if section.tied and readout == "maxout" else decoder.hidden
-    built = _with_context(section, build_attention(section))
+    built = with_context(section, build_attention(section))
     # The fast forms have softmax written into their backward pass, and know no other sentence.
     fast = getattr(attention, "normalizer", "softmax") == "softmax" and section.context is None
     return GruDecoder(
@@ -223,7 +136,7 @@ def _gru_decoder(section: ModelSection, decoder: GruDecoderSection) -> GruDecode
         ),
         attend_before=wiring.attend_before if decoder.attend is None else decoder.attend == "before",
         input_feeding=isinstance(attention, LuongAttention | LocalAttention) and attention.input_feeding,
-        initial_width=section.encoder.hidden if wiring.whole_summary else _summary_of(section)[1],
+        initial_width=section.encoder.hidden if wiring.whole_summary else summary_of(section)[1],
         dropout=section.dropout,
         recurrence=wiring.recurrence if fast else None,
     )
@@ -244,7 +157,7 @@ def _transformer_decoder(section: ModelSection, decoder: TransformerSection) -> 
             context_width=decoder.hidden,
         )
         if number == decoder.layers - 1:
-            looking = _with_context(section, looking)
+            looking = with_context(section, looking)
         layers.append(
             DecoderLayer(
                 self_attention=_self_attention(decoder, dropout, causal=True),
