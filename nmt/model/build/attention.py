@@ -21,7 +21,7 @@ from nmt.config.attention import (
     NtmAttention,
     SoftAttention,
 )
-from nmt.config.model import ConvEncoderSection, GruEncoderSection, ModelSection, TransformerSection
+from nmt.config.model import GruEncoderSection, ModelSection
 
 
 def build_attention(section: ModelSection) -> Attention:

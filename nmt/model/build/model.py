@@ -1,11 +1,10 @@
 """The model section and two vocabulary sizes become a model: encoder, decoder, and the wiring of a GRU's attention."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from torch import Tensor, nn
+from torch import nn
 
 from nmt.attention.base import Attention
 from nmt.attention.multihead import MultiHeadAttention as HeadsAttention
@@ -15,7 +14,6 @@ from nmt.config.model import (
     SELF_ATTENTION_HEADS,
     ConvEncoderSection,
     GruDecoderSection,
-    GruEncoderSection,
     ModelSection,
     TransformerSection,
 )
