@@ -261,7 +261,7 @@ def test_every_key_refuses_a_section_with_its_path_in_one_line(path: str) -> Non
         ("model.ATTENTION", {}, "model.ATTENTION: unknown key (did you mean model.attention?)"),
         ("max_steps", 5, "max_steps: unknown key (did you mean training.max_steps?)"),
         ("training.hidden", 5, "training.hidden: unknown key (did you mean model.attention.hidden or "
-                               "model.decoder.hidden or model.encoder.hidden?)"),
+                               "model.context.hidden or model.decoder.hidden or model.encoder.hidden?)"),
         ("alignment.zzz", 5, "alignment.zzz: unknown key; allowed: unit, examples, layer, head"),
         ("model.attention", {"type": "bahdanu"},
          f"model.attention.type: 'bahdanu' is unknown (did you mean bahdanau?); allowed: {KINDS}"),
@@ -297,7 +297,7 @@ def test_every_key_refuses_a_section_with_its_path_in_one_line(path: str) -> Non
         ("name", 2024, "name: 2024 is not text; put it in quotes"),
         ("name", "a b", "name: 'a b' may hold letters, digits, '.', '_' and '-', and begins with a letter or digit"),
         ("data.train", {"target": "x"}, "data.train.source: is missing"),
-        ("data.train", "x", "data.train: 'x' is not a section with keys; allowed: source, target"),
+        ("data.train", "x", "data.train: 'x' is not a section with keys; allowed: source, target, documents"),
         ("data.train", {"source": 3, "target": "x"}, "data.train.source: 3 is not a file name"),
         ("decoding", None, "decoding: is empty; give it keys, or leave it out"),
         ("model.encoder.hidden", 65,
