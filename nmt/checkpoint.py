@@ -4,7 +4,7 @@
     tokenizer.model                 SentencePiece; tokenizer.source.model and tokenizer.target.model where separate
     model.safetensors               the best weights
     last/state.safetensors          weights, optimizer, random generators and progress: what an exact resume needs
-    meta.json                       format version, progress, scores, environment
+    meta.json                       format version, progress, scores, which layer aligns, environment
     metrics.jsonl  train.log        the training's numbers and its story
     test.hyp  test.hyp.links  test.ref.links  test.scores.json  alignments/
 
@@ -67,6 +67,14 @@ class RunFolder:
                 f"{self.path}: has run format {meta['version']}, this nmt reads up to {VERSION}; install a newer nmt"
             )
         return meta
+
+    def measured_layer(self) -> int | None:
+        """The decoder's layer that aligns best, as its training found; None where that could not be measured."""
+        measured = self.meta().get("alignment")
+        layer = measured.get("layer") if isinstance(measured, dict) else measured
+        if layer is not None and type(layer) is not int:
+            raise CheckpointError(f"{self.meta_file}: its alignment layer is no number; it is damaged")
+        return layer
 
     def update_meta(self, **changes: object) -> None:
         """Write meta.json with some entries changed, and those that are None taken out."""

@@ -90,7 +90,8 @@ def test_the_commands_work_in_their_order(place: Path) -> None:
             assert result.stdout.count("\n") == 1
         if "--gold" in command:
             assert re.match(r"AER \d+\.\d %  precision", result.stdout)
-    assert (place / "runs" / "look" / "0001.png").exists()
+    for picture in ("look/0001.png", "layers/0001.png", "layers/0001.self.png"):
+        assert (place / "runs" / picture).exists()
 
 
 def test_your_own_language_pair_as_it_is_written(place: Path) -> None:

@@ -65,6 +65,10 @@ def pool_words(
     return pooled_WW.astype(np.float32)
 
 
+LayerChoice = int | Literal["all"] | None
+"""Which layer is wanted: one's number from 0, all of them, or None, the usual one."""
+
+
 @dataclass(frozen=True)
 class MapChoice:
     """Which of the H maps of an attention is wanted: what they are, and one's number from 0, their mean, or all."""
@@ -93,6 +97,27 @@ def parse_choice(head: str | None, hop: str | None) -> MapChoice | None:
     raise ConfigError(f"--{kind} {text}: is unknown; allowed: a {kind}'s number, counted from 0, mean, or all")
 
 
+def parse_layer(text: str | None) -> LayerChoice:
+    """The choice that `--layer` asks for by a number from 0 or `all`. Raises ConfigError on any other text."""
+    if text is None:
+        return None
+    if text == "all":
+        return "all"
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise ConfigError(f"--layer {text}: is unknown; allowed: a layer's number, counted from 0, or all")
+
+
+def check_map(number: int, count: int, *, kind: str = "head") -> None:
+    """Raise DataError where an attention of `count` maps, which are called `kind`, has no map of this number."""
+    if not 0 <= number < count:
+        numbers = "only 0" if count == 1 else f"0 to {count - 1}"
+        raise DataError(
+            f"{kind} {number} was asked for, and this attention has {count} (counted from 0); allowed: {numbers}, "
+            f"mean, or all"
+        )
+
+
 def reduce_heads(weights_HTS: Array, head: int | None, *, kind: str = "head") -> Array:
     """Make one map [T, S] of the H maps of a layer: their mean, or the single map `head` (0-based).
 
@@ -100,13 +125,7 @@ def reduce_heads(weights_HTS: Array, head: int | None, *, kind: str = "head") ->
     """
     if head is None:
         return np.asarray(weights_HTS.mean(axis=0))
-    heads = weights_HTS.shape[0]
-    if not 0 <= head < heads:
-        numbers = "only 0" if heads == 1 else f"0 to {heads - 1}"
-        raise DataError(
-            f"{kind} {head} was asked for, and this attention has {heads} (counted from 0); allowed: {numbers}, mean, "
-            f"or all"
-        )
+    check_map(head, len(weights_HTS), kind=kind)
     return np.asarray(weights_HTS[head])
 
 

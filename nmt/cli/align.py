@@ -1,13 +1,14 @@
 """`nmt align`: which source word each target word looked at, as links, matrices and pictures."""
 
 import json
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt.cli.align_files import FORMATS, MapFiles
 from nmt.cli.options import DeviceOption, JsonOption, RunOption
 from nmt.cli.runs import chosen_run
 from nmt.cli.streams import input_lines, tell
@@ -16,12 +17,10 @@ from nmt.errors import ConfigError
 if TYPE_CHECKING:
     from nmt.alignment.export import SentenceAlignment
     from nmt.alignment.links import Links
+    from nmt.alignment.matrix import LayerChoice, MapChoice
     from nmt.experiment.align import Aligned
-
-
-_FORMATS = ("png", "svg", "pdf")
-_EACH = r"(head|hop)\d+"
-_OURS = re.compile(rf"(\d{{4}}|[1-9]\d{{4,}})(\.{_EACH})?\.({'|'.join(_FORMATS)})|alignments\.{_EACH}\.jsonl", re.ASCII)
+    from nmt.experiment.maps import Looked
+    from nmt.experiment.run import Run
 
 
 _TargetOption = Annotated[
@@ -35,8 +34,12 @@ _UnitOption = Annotated[
     str | None, typer.Option("--unit", metavar="word|character|piece", help="What is aligned; default: the run's.")
 ]
 _LayerOption = Annotated[
-    int | None,
-    typer.Option("--layer", min=0, help="Of a Transformer decoder, from 0; default: the run's, or the last but one."),
+    str | None,
+    typer.Option(
+        "--layer",
+        metavar="N|all",
+        help="Of a Transformer, from 0, or all, each alone; default: the one that the run aligns by, which is said.",
+    ),
 ]
 _HeadOption = Annotated[
     str | None,
@@ -48,6 +51,18 @@ _HopOption = Annotated[
     str | None,
     typer.Option("--hop", metavar="N|mean|all", help="The same of a memory network's hops; default: the last one."),
 ]
+_SelfOption = Annotated[
+    bool,
+    typer.Option(
+        "--self",
+        help="Instead: where the source's words look in their own sentence, by the encoder's self-attention (the "
+        "decoder's is not shown); default: its last layer, the mean of heads.",
+    ),
+]
+_FolderOption = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Where links, matrices and pictures go.")
+]
+_ArcsOption = Annotated[bool, typer.Option("--arcs", help="With --self --plot: lines between words, not a grey map.")]
 
 
 def align(
@@ -60,11 +75,11 @@ def align(
     layer: _LayerOption = None,
     head: _HeadOption = None,
     hop: _HopOption = None,
+    own: _SelfOption = False,
     plot: Annotated[bool, typer.Option("--plot", help="Draw each sentence's matrix.")] = False,
-    form: Annotated[str, typer.Option("--format", metavar="|".join(_FORMATS), help="Of the pictures.")] = "png",
-    folder: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where links, matrices and pictures go.")
-    ] = Path("alignments"),
+    arcs: _ArcsOption = False,
+    form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Of the pictures.")] = "png",
+    folder: _FolderOption = Path("alignments"),
     json_output: JsonOption = False,
     device: DeviceOption = "auto",
 ) -> None:
@@ -73,35 +88,35 @@ def align(
     Writes DIR/links.txt (Pharaoh, source first, from 0), DIR/alignments.jsonl (words, weights, links), DIR/target.txt,
     and with --plot DIR/0001.png and so on. Prints the links, or with --gold the alignment error rate (--json: as JSON).
 
-    --head all adds DIR/alignments.head0.jsonl and so on, and draws DIR/0001.head0.png and so on instead; links.txt,
-    alignments.jsonl and the rate then come from the default, the heads' mean. --hop all does so with hops.
+    --layer, --head or --hop all adds each map alone, DIR/alignments.layer0.head0.jsonl and so on, and draws them side
+    by side; links and rate stay those of the default. With --self: DIR/self.jsonl, DIR/0001.self.png and so on.
     """
-    from nmt.alignment.matrix import parse_choice
-    from nmt.experiment.align import align_text
-    from nmt.experiment.texts import read_gold
+    from nmt.alignment.matrix import parse_choice, parse_layer
+    from nmt.experiment.self_attention import self_attention
 
+    _check_self(own, plot, arcs, {"--target": target is not None, "--gold": gold is not None, "--json": json_output})
     _check(unit, form, gold, target, json_output)
-    choice = parse_choice(head, hop)
+    choice, which = parse_choice(head, hop), parse_layer(layer)
     unit = unit or ("word" if gold is not None else None)  # gold links stand between words, whatever the run draws
-    sources = input_lines(source)
-    targets = _references(target, sources, source)
-    links = None
-    if gold is not None and targets is not None and unit is not None:
-        links = read_gold(gold, gold_base, sources, targets, source_name=source or "stdin", unit=unit)
+    given = _read(source, target, gold, gold_base, unit)
     opened = chosen_run(run, device)
-    aligned = align_text(opened, sources, targets, unit=unit, choice=choice, layer=layer)
-    _remove_earlier(folder)
-    _write(aligned, folder)
+    looked: Looked
+    if own:
+        looked = self_attention(opened, given.sources, unit=unit, choice=choice, layer=which)
+    else:
+        looked = _align(opened, given, unit, choice, which, folder)
+    files = MapFiles(folder, "self" if own else "alignments")
+    files.write(looked)
     if plot:
-        for name, alignments in (aligned.each or {"": aligned.alignments}).items():
-            _plot(alignments, links, folder, name, form)
-    count = len(aligned.alignments)
-    tell(f"{count} {'sentence' if count == 1 else 'sentences'} aligned in {folder}")
-    _print(aligned.alignments, links, json_output)
+        files.draw(looked, form, gold=given.links, arcs=arcs)
+    count = len(given.sources)
+    tell(f"{count} {'sentence' if count == 1 else 'sentences'} {'read' if own else 'aligned'} in {folder}")
+    if not own:
+        _print(looked.alignments, given.links, json_output)
 
 
 def _check(unit: str | None, form: str, gold: Path | None, target: Path | None, json_output: bool) -> None:
-    choices = (("unit", unit, ("word", "character", "piece")), ("format", form, _FORMATS))
+    choices = (("unit", unit, ("word", "character", "piece")), ("format", form, FORMATS))
     for name, value, allowed in choices:
         if value is not None and value not in allowed:
             raise ConfigError(f"--{name} {value}: is unknown; allowed: {', '.join(allowed)}")
@@ -116,50 +131,55 @@ def _check(unit: str | None, form: str, gold: Path | None, target: Path | None, 
         raise ConfigError("--gold links stand between words, not pieces: leave --unit piece out")
 
 
-def _references(target: Path | None, sources: Sequence[str], source: Path | None) -> list[str] | None:
-    """The given translations."""
-    from nmt.data.corpus import require_equal
+def _check_self(own: bool, plot: bool, arcs: bool, others: Mapping[str, bool]) -> None:
+    """`others`: options of the alignment with a translation, and whether they are given."""
+    given = [option for option, is_given in others.items() if is_given]
+    if own and given:
+        raise ConfigError(f"--self looks at the source alone, and makes no links: leave {' and '.join(given)} out")
+    if arcs and not (own and plot):
+        raise ConfigError("--arcs draws self-attention as lines between words: give --self and --plot with it")
 
+
+@dataclass(frozen=True)
+class _Given:
+    """The text, and where they are given its translation and the gold links of both."""
+
+    sources: list[str]
+    targets: list[str] | None
+    links: "list[Links] | None"
+
+
+def _read(source: Path | None, target: Path | None, gold: Path | None, base: int, unit: str | None) -> _Given:
+    from nmt.data.corpus import require_equal
+    from nmt.experiment.texts import read_gold
+
+    sources = input_lines(source)
     if target is None:
-        return None
+        return _Given(sources, None, None)
     targets = input_lines(target)
     require_equal(sources, source or "stdin", targets, target)
-    return targets
+    if gold is None or unit is None:
+        return _Given(sources, targets, None)
+    links = read_gold(gold, base, sources, targets, source_name=source or "stdin", unit=unit)
+    return _Given(sources, targets, links)
 
 
-def _remove_earlier(folder: Path) -> None:
-    """Remove what an earlier command drew, or wrote of single maps: these need not be what is aligned now."""
-    if not (folder / "alignments.jsonl").exists():
-        return  # not a folder of ours, so neither are its pictures
-    for path in folder.iterdir():
-        if _OURS.fullmatch(path.name):
-            path.unlink()
-
-
-def _write(aligned: "Aligned", folder: Path) -> None:
-    from nmt.alignment.export import write_json_lines, write_pharaoh
+def _align(
+    run: "Run", given: _Given, unit: str | None, choice: "MapChoice | None", layer: "LayerChoice", folder: Path
+) -> "Aligned":
+    """Align, and write links and targets into the folder."""
+    from nmt.alignment.export import write_pharaoh
+    from nmt.experiment.align import align_text
     from nmt.files import write_text
 
+    layers = run.model.decoder.attending_layers
+    if layers > 1 and not isinstance(layer, int):
+        number, why = run.usual_layer()
+        tell(f"links are those of layer {number} (of {layers}, counted from 0): {why}")
+    aligned = align_text(run, given.sources, given.targets, unit=unit, choice=choice, layer=layer)
     write_text(folder / "target.txt", "".join(f"{line}\n" for line in aligned.targets))
     write_pharaoh(folder / "links.txt", [alignment.links for alignment in aligned.alignments])
-    write_json_lines(folder / "alignments.jsonl", aligned.alignments)
-    for name, alignments in aligned.each.items():
-        write_json_lines(folder / f"alignments.{name}.jsonl", alignments)
-
-
-def _plot(
-    alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links] | None", folder: Path, name: str, form: str
-) -> None:
-    """Draw each sentence; the name of a single map stands in the file's name."""
-    from nmt.alignment.plot import plot_alignment
-
-    notes: set[str] = set()
-    for number, alignment in enumerate(alignments):
-        gold = links[number] if links is not None and number < len(links) else None
-        picture = ".".join(part for part in (f"{number + 1:04}", name, form) if part)
-        notes |= set(plot_alignment(alignment.matrix, folder / picture, gold=gold))
-    for note in sorted(notes):
-        tell(note)
+    return aligned
 
 
 def _print(alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links] | None", json_output: bool) -> None:

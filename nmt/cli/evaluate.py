@@ -85,7 +85,7 @@ def _check(by_length: bool, plot: bool, picture: Path | None) -> None:
             f"--output {picture}: names the picture that --plot draws; give --plot and --by-length with it"
         )
     if picture is not None:
-        from nmt.alignment.plot import check_suffix
+        from nmt.alignment.picture import check_suffix
 
         check_suffix(picture)
 

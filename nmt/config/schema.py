@@ -26,13 +26,12 @@ class ParallelFiles(Section):
     """Where documents end: a file with the name of each line's document, line by line; null: at blank lines."""
 
 
-class TestFiles(ParallelFiles):
-    """Two text files aligned by line and, where known, their gold word links."""
-
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+class LinkedFiles(ParallelFiles):
+    """Two text files aligned by line and, where known, the links between their words."""
 
     alignment: FilePath | None = None
-    """Gold word links in Pharaoh format (0-based, `i-j` sure, `ipj` possible), one line for each pair."""
+    """Word links in Pharaoh format (0-based, `i-j` sure, `ipj` possible), one line for each pair: gold ones of the test
+    are what its AER is measured on; those of the validation text, gold or an aligner's, choose alignment.layer."""
 
 
 class DataSection(Section):
@@ -44,9 +43,9 @@ class DataSection(Section):
     """Code of the target language; it also chooses sacreBLEU's tokenizer (zh: zh; ja, ko, th, lo, km, my: char)."""
     train: ParallelFiles
     """The text to learn from."""
-    valid: ParallelFiles | None = None
+    valid: LinkedFiles | None = None
     """The text that decides which state is the best one; needed unless hold_out is given."""
-    test: TestFiles | None = None
+    test: LinkedFiles | None = None
     """The text that the final scores are measured on; without it and hold_out, training ends with validation."""
     hold_out: Positive | None = None
     """Pairs taken out of the training text at random for validation, and as many for the test, where none is named."""
@@ -177,7 +176,8 @@ class AlignmentSection(Section):
     examples: Annotated[int, Field(ge=0)] = 8
     """Test sentences whose alignment is drawn at the end of training."""
     layer: Annotated[int, Field(ge=0)] | None = None
-    """The layer of a Transformer decoder, from 0, that alignments are read from; null: the last but one."""
+    """The layer of a Transformer decoder, from 0, that alignments are read from; null: the one of the best AER on the
+    validation text at the end of training, where data.valid.alignment is given, else the last but one."""
     head: Annotated[int, Field(ge=0)] | None = None
     """The head of multi-head attention, from 0, that they are read from; null: the mean of all."""
 

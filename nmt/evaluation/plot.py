@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from nmt.alignment.plot import check_suffix, choose_fonts, own_settings, printable, save_figure
+from nmt.alignment.picture import check_suffix, choose_fonts, own_settings, printable, save_figure
 from nmt.evaluation.bleu import LengthBucket
 
 _FEW = 100  # sentences: on fewer, BLEU is too uncertain to be drawn like the rest

@@ -12,15 +12,20 @@ from nmt.decoding.translate import Translation
 from nmt.evaluation.aer import score_alignments
 from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
 from nmt.experiment.align import align_given, align_translations
+from nmt.experiment.layers import choose_layer
 from nmt.experiment.run import Run
 from nmt.experiment.texts import Texts
 from nmt.files import write_text
 
 
 def final_scores(run: Run, texts: Texts, say: Callable[[str], None]) -> dict[str, Any]:
-    """Score the test text, write the run folder's test files and pictures, and return what test.scores.json holds."""
-    test = texts.test
-    assert test is not None
+    """Choose the layer that aligns; score the test text, write the run folder's test files and pictures.
+
+    Returns what test.scores.json holds, nothing where there is no test text.
+    """
+    run, test = choose_layer(run, texts, say), texts.test
+    if test is None:
+        return {}
     folder, language = run.folder, run.config.data.target_language
     say(f"translating {len(test):,} test sentences")
     translations = run.translator().translate(test.source, before=test.before)

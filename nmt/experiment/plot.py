@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
-from nmt.alignment.plot import check_suffix, own_settings, save_figure
+from nmt.alignment.picture import check_suffix, own_settings, save_figure
 from nmt.evaluation.plot import look_of
 
 _FONT_SIZE = 9.0  # points

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from nmt.checkpoint import RunFolder, newest_run, read_tensors
 from nmt.config.schema import Config
@@ -12,9 +14,11 @@ from nmt.data.batching import Example
 from nmt.data.documents import context_pieces, sentences_before
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.forced import Forced, forced_decode
+from nmt.decoding.reading import read_sources
 from nmt.decoding.search import SearchSettings
 from nmt.decoding.translate import Translator
-from nmt.errors import ConfigError, DataError
+from nmt.errors import ConfigError
+from nmt.experiment.maps import check_layer
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import choose_device, precision, products_in
@@ -26,7 +30,11 @@ RUNS = Path("runs")
 
 @dataclass(frozen=True)
 class Run:
-    """A model with everything that belongs to it."""
+    """A model with everything that belongs to it.
+
+    `measured_layer` is the layer of the decoder that its training found to align best, where there were links of the
+    validation text to find it by.
+    """
 
     folder: RunFolder
     config: Config
@@ -34,29 +42,33 @@ class Run:
     source: Tokenizer
     target: Tokenizer
     device: torch.device
+    measured_layer: int | None = None
 
     @property
     def has_weights(self) -> bool:
         """Whether its attention has weights to look at."""
         return self.model.decoder.has_weights
 
-    def alignment_layer(self, layer: int | None = None) -> int:
-        """Which of a pair's maps (`Forced.weights`) its alignment is read from: `layer`, or what the config says.
+    def usual_layer(self) -> tuple[int, str]:
+        """The layer of the decoder that alignments are read from unless another is asked for, and why it is that one.
 
-        Where neither says it, the last layer but one: its heads, averaged, come nearest to an alignment as a rule (S.
-        Garg et al., "Jointly learning to align and translate with Transformer models", EMNLP 2019, arXiv 1909.02074).
+        Where neither the config nor a measurement says it, the last but one: its heads, averaged, come nearest to an
+        alignment as a rule (S. Garg et al., "Jointly learning to align and translate with Transformer models", EMNLP
+        2019, arXiv 1909.02074).
+        """
+        if self.config.alignment.layer is not None:
+            return self.config.alignment.layer, "named by its config"
+        if self.measured_layer is not None:
+            return self.measured_layer, "of the best AER on the validation text"
+        return max(0, self.model.decoder.attending_layers - 2), "the last but one"
+
+    def alignment_layer(self, layer: int | None = None) -> int:
+        """Which of a pair's maps (`Forced.weights`) its alignment is read from: those of `layer`, or the usual ones.
+
         Raises DataError where there is no such layer.
         """
-        layers = self.model.decoder.attending_layers
-        chosen = self.config.alignment.layer if layer is None else layer
-        if chosen is None:
-            return max(0, layers - 2)
-        if not 0 <= chosen < layers:
-            numbers = "only 0" if layers == 1 else f"0 to {layers - 1}"
-            raise DataError(
-                f"layer {chosen} was asked for, and {layers} of this decoder look at the source (counted from 0); "
-                f"allowed: {numbers}"
-            )
+        chosen = self.usual_layer()[0] if layer is None else layer
+        check_layer(chosen, self.model.decoder.attending_layers, of="decoder")
         return chosen
 
     def translator(
@@ -123,6 +135,12 @@ class Run:
         with products_in(precision(decoding.precision, self.device), self.device):
             return forced_decode(self.model, examples, batch_size=decoding.batch_size, device=self.device)
 
+    def read(self, sources: Sequence[Sequence[int]]) -> list[tuple[NDArray[np.float32], ...]]:
+        """Where the pieces of each source looked while it was read (`decoding/reading.py`)."""
+        decoding = self.config.decoding
+        with products_in(precision(decoding.precision, self.device), self.device):
+            return read_sources(self.model, sources, batch_size=decoding.batch_size, device=self.device)
+
 
 def model_of(config: Config, source: Tokenizer, target: Tokenizer) -> Seq2Seq:
     """A fresh model for these tokenizers."""
@@ -133,11 +151,11 @@ def model_of(config: Config, source: Tokenizer, target: Tokenizer) -> Seq2Seq:
 def open_run(path: Path | None, device: str = "auto") -> Run:
     """The run in a folder, or the newest finished one under `runs/`. Raises CheckpointError where there is none."""
     folder = RunFolder(newest_run(RUNS) if path is None else path)
-    folder.meta()
+    measured = folder.measured_layer()
     config = folder.config()
     source, target = folder.tokenizers(config.tokenizer.type, config.tokenizer.shared)
     chosen = choose_device(device)
     model = model_of(config, source, target)
     tensors, _ = read_tensors(folder.weights_file)
     load_parameters(model, tensors, folder.weights_file)
-    return Run(folder, config, model.to(chosen).eval(), source, target, chosen)
+    return Run(folder, config, model.to(chosen).eval(), source, target, chosen, measured)

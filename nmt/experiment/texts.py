@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from nmt.alignment.links import Links, check_range, read_links
-from nmt.config.schema import Config, ParallelFiles
+from nmt.config.schema import Config, LinkedFiles, ParallelFiles
 from nmt.data.batching import Example
 from nmt.data.corpus import ParallelText, read_parallel, require_equal, without_blank
 from nmt.data.documents import context_pieces, read_names, sentences_before
@@ -20,15 +20,17 @@ from nmt.files import write_text
 
 @dataclass(frozen=True)
 class Texts:
-    """Training, validation and test text, gold links of the test where known, and lines worth telling about them.
+    """Training, validation and test text, and lines worth telling about them.
 
-    `held_out` names those of them (valid, test) that were taken out of the training text.
+    `gold` are the links of the test, `valid_gold` those of the validation text, where known. `held_out` names those
+    texts (valid, test) that were taken out of the training text.
     """
 
     train: ParallelText
     valid: ParallelText
     test: ParallelText | None
     gold: Sequence[Links] | None
+    valid_gold: Sequence[Links] | None
     held_out: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -64,15 +66,21 @@ def read_texts(config: Config) -> Texts:
         train, taken = hold_out(train, data.hold_out, len(missing), config.seed)
         read |= zip(missing, taken, strict=True)
         notes.append(f"held out of the training text: {data.hold_out:,} pairs each for {' and '.join(missing)}")
-    test = read.get("test")
-    gold, unit = None, config.alignment.unit
-    if data.test is not None and data.test.alignment is not None:
-        if unit == "piece":
-            notes.append("gold links stand between words, alignment.unit is piece: no alignment error rate")
-        else:
-            files, named = data.test, read["test"]
-            gold = read_gold(data.test.alignment, 0, named.source, named.target, source_name=files.source, unit=unit)
-    return Texts(train, read["valid"], test, gold, missing, tuple(notes))
+    linked = {
+        name: files
+        for name, files in (("valid", data.valid), ("test", data.test))
+        if files is not None and files.alignment is not None
+    }
+    if linked and config.alignment.unit == "piece":
+        notes.append("gold links stand between words, alignment.unit is piece: no alignment error rate")
+        linked = {}
+    gold = {name: _links_of(files, read[name], config.alignment.unit) for name, files in linked.items()}
+    return Texts(train, read["valid"], read.get("test"), gold.get("test"), gold.get("valid"), missing, tuple(notes))
+
+
+def _links_of(files: LinkedFiles, text: ParallelText, unit: str) -> list[Links]:
+    assert files.alignment is not None
+    return read_gold(files.alignment, 0, text.source, text.target, source_name=files.source, unit=unit)
 
 
 def _read(files: ParallelFiles, document_context: int) -> ParallelText:

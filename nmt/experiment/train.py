@@ -146,7 +146,8 @@ class _Training:
         progress = self._restored() if resume else Progress()
         forget_after(self.folder.metrics_file, progress.step)
         # Until it has been tested anew, the run is not finished, whatever it was before.
-        self.folder.update_meta(environment=environment(self.device), finished=None, ended=None, scores=None)
+        stale = dict.fromkeys(("finished", "ended", "scores", "alignment"))
+        self.folder.update_meta(environment=environment(self.device), **stale)
         self.folder.scores_file.unlink(missing_ok=True)
         log = TrainingLog(
             self.folder.log_file, self.folder.metrics_file, sign_of_best=self.config.training.early_stopping.metric
@@ -287,11 +288,10 @@ class _Training:
         return validate
 
     def _test(self, log: TrainingLog) -> Mapping[str, Any]:
-        """Scores and alignments of the best weights on the test text."""
+        """What the best weights align by, and their scores and alignments on the test text."""
         tensors, _ = read_tensors(self.folder.weights_file)
         load_parameters(self.model, tensors, self.folder.weights_file)
-        self.model.eval()
-        scores = final_scores(self._opened(), self.texts, log.line) if self.texts.test is not None else {}
+        scores = final_scores(self._opened(), self.texts, log.line)
         self.folder.update_meta(scores=scores, finished=_now())
         return scores
 

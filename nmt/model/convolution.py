@@ -52,11 +52,12 @@ class ConvolutionalEncoder(Encoder):
     def __init__(self, *, inputs: PositionedInputs, blocks: Sequence[ConvolutionalBlock]) -> None:
         super().__init__()
         self.width = inputs.width
+        self.attending_layers = 0
         self.inputs = inputs
         self.blocks = nn.ModuleList(blocks)
         start_uniform(inputs)
 
-    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor) -> Encoded:
+    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor, *, need_weights: bool = False) -> Encoded:
         states_BSD: Tensor = self.inputs(embedded_BSE).masked_fill(~mask_BS.unsqueeze(-1), 0.0)
         for block in self.blocks:
             states_BSD = block(states_BSD, mask_BS)

@@ -1,4 +1,4 @@
-"""What reads the source. Shapes: B batch, S source, E embedding, D width of a state."""
+"""What reads the source. Shapes: B batch, S source, E embedding, D width of a state, H heads."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -27,23 +27,26 @@ class Encoded:
 
     `states_BSD` are zero on padding, `mask_BS` is True on real tokens, `summary_BD` tells of the whole sentence: of a
     GRU [→h_n; ←h_1], of what has no direction the mean of the states. `document` are the sentences before, where those
-    count.
+    count. Row s of `weights` [B, H, S, S], a tensor for each layer of self-attention, tells where position s looked;
+    the tuple is empty where nobody asked or there is no such layer.
     """
 
     states_BSD: Tensor
     mask_BS: Tensor
     summary_BD: Tensor
     document: Document | None = None
+    weights: tuple[Tensor, ...] = ()
 
 
 class Encoder(nn.Module, ABC):
-    """What reads embedded sentences; `width` is D."""
+    """What reads embedded sentences; `width` is D, and `attending_layers` look at the sentence that they read."""
 
     width: int
+    attending_layers: int
 
     @abstractmethod
-    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor) -> Encoded:
-        """Read a batch; what stands on padding changes nothing."""
+    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor, *, need_weights: bool = False) -> Encoded:
+        """Read a batch; what stands on padding changes nothing. Weights are made with `need_weights` alone."""
 
 
 class BidirectionalGru(nn.Module):
@@ -97,14 +100,16 @@ class GruEncoder(Encoder):
         widths = [embedding] + [hidden] * (layers - 1)
         self.layers = nn.ModuleList(BidirectionalGru(input_width=width, hidden=hidden // 2) for width in widths)
         self.self_attention = self_attention
+        self.attending_layers = 0 if self_attention is None else 1
         self.dropout = Dropout(dropout)
 
-    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor) -> Encoded:
-        states_BSD = embedded_BSE
+    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor, *, need_weights: bool = False) -> Encoded:
+        states_BSD, weights_BHSS = embedded_BSE, None
         for number, layer in enumerate(self.layers):
             states_BSD = layer(self.dropout(states_BSD) if number else states_BSD, mask_BS)
         summary_BD = summary(states_BSD, mask_BS)
         if self.self_attention is not None:
-            states_BSD, _ = self.self_attention(states_BSD, mask_BS)
+            states_BSD, weights_BHSS, _ = self.self_attention(states_BSD, mask_BS, need_weights=need_weights)
             states_BSD = states_BSD.masked_fill(~mask_BS.unsqueeze(-1), 0.0)
-        return Encoded(self.dropout(states_BSD), mask_BS, summary_BD)
+        weights = () if weights_BHSS is None else (weights_BHSS,)
+        return Encoded(self.dropout(states_BSD), mask_BS, summary_BD, weights=weights)

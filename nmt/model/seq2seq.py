@@ -70,9 +70,10 @@ class Seq2Seq(nn.Module):
         self.narrow = None if decoder.readout_width == width else nn.Linear(decoder.readout_width, width, bias=False)
         self.dropout = Dropout(dropout)
 
-    def encode(self, source_BS: Tensor, mask_BS: Tensor) -> Encoded:
-        """Read a batch of sources."""
-        encoded: Encoded = self.encoder(self.dropout(self.source_embedding(source_BS)), mask_BS)
+    def encode(self, source_BS: Tensor, mask_BS: Tensor, *, need_weights: bool = False) -> Encoded:
+        """Read a batch of sources; with `need_weights`, also where self-attention looked."""
+        embedded_BSE = self.dropout(self.source_embedding(source_BS))
+        encoded: Encoded = self.encoder(embedded_BSE, mask_BS, need_weights=need_weights)
         return encoded
 
     def start(

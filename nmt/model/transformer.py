@@ -33,19 +33,23 @@ class TransformerEncoder(Encoder):
     def __init__(self, *, inputs: PositionedInputs, layers: Sequence[EncoderLayer], norm: bool) -> None:
         super().__init__()
         self.width = inputs.width
+        self.attending_layers = len(layers)
         self.inputs = inputs
         self.layers = nn.ModuleList(layers)
         self.norm = nn.LayerNorm(inputs.width) if norm else None
         start_uniform(inputs)
 
-    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor) -> Encoded:
+    def forward(self, embedded_BSE: Tensor, mask_BS: Tensor, *, need_weights: bool = False) -> Encoded:
         states_BSD: Tensor = self.inputs(embedded_BSE)
+        weights = []
         for layer in self.layers:
-            states_BSD = layer(states_BSD, mask_BS)
+            states_BSD, weights_BHSS = layer(states_BSD, mask_BS, need_weights)
+            if weights_BHSS is not None:
+                weights.append(weights_BHSS)
         if self.norm is not None:
             states_BSD = self.norm(states_BSD)
         states_BSD = states_BSD.masked_fill(~mask_BS.unsqueeze(-1), 0.0)
-        return Encoded(states_BSD, mask_BS, mean_state(states_BSD, mask_BS))
+        return Encoded(states_BSD, mask_BS, mean_state(states_BSD, mask_BS), weights=tuple(weights))
 
 
 @dataclass(frozen=True)

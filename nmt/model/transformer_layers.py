@@ -49,14 +49,19 @@ class SelfAttention(nn.Module):
         self.attention = attention
         self.residual = residual
 
-    def forward(self, x_BTD: Tensor, mask_BT: Tensor, past: Memory | None = None) -> tuple[Tensor, Memory]:
-        """The states after it, and the memory of these words after that of the words before them, `past`."""
+    def forward(
+        self, x_BTD: Tensor, mask_BT: Tensor, past: Memory | None = None, *, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None, Memory]:
+        """The states after it, where they looked [B, H, T, S], and the memory of these words.
+
+        Where there is a `past`, the memory of the words before them, S counts these, too, and they come first.
+        """
         query_BTD = self.residual.enter(x_BTD)
         memory = self.attention.remember(query_BTD, mask_BT)
         if past is not None:
             memory = past.joined(memory)
-        attended = self.attention(query_BTD, memory, need_weights=False)
-        return self.residual.leave(x_BTD, attended.context_BTD), memory
+        attended = self.attention(query_BTD, memory, need_weights=need_weights)
+        return self.residual.leave(x_BTD, attended.context_BTD), attended.weights_BHTS, memory
 
 
 class CrossAttention(nn.Module):
@@ -100,10 +105,10 @@ class EncoderLayer(nn.Module):
         self.feed_forward = feed_forward
         start_uniform(self)
 
-    def forward(self, x_BSD: Tensor, mask_BS: Tensor) -> Tensor:
-        x_BSD, _ = self.self_attention(x_BSD, mask_BS)
-        above_BSD: Tensor = self.feed_forward(x_BSD)
-        return above_BSD
+    def forward(self, x_BSD: Tensor, mask_BS: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        """The states after it, and where they looked, [B, H, S, S]."""
+        x_BSD, weights_BHSS, _ = self.self_attention(x_BSD, mask_BS, need_weights=need_weights)
+        return self.feed_forward(x_BSD), weights_BHSS
 
 
 class DecoderLayer(nn.Module):
@@ -126,7 +131,7 @@ class DecoderLayer(nn.Module):
         No step looks ahead, so padding of the target, all on its right, needs no mask.
         """
         mask_BT = torch.ones(x_BTD.shape[:2], dtype=torch.bool, device=x_BTD.device)
-        x_BTD, past = self.self_attention(x_BTD, mask_BT, past)
+        x_BTD, _, past = self.self_attention(x_BTD, mask_BT, past)
         x_BTD, attended = self.cross_attention(x_BTD, memory, need_weights)
         return self.feed_forward(x_BTD), attended, past
 

@@ -18,7 +18,7 @@ from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from nmt.alignment import plot
+from nmt.alignment import picture, plot
 from nmt.alignment.links import Links
 from nmt.alignment.matrix import AlignmentMatrix
 from nmt.alignment.plot import draw_alignment, plot_alignment
@@ -220,7 +220,7 @@ def test_no_text_is_read_as_mathematics(tmp_path: Path) -> None:
 
 
 def test_an_svg_holds_every_word_as_it_is(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setitem(plot._SETTINGS, "svg.fonttype", "none")
+    monkeypatch.setitem(picture._SETTINGS, "svg.fonttype", "none")
     source, target = [*ENGLISH, *MATHS], [*GERMAN, *LONG, "<b>", "-->"]
     plot_alignment(matrix_of(source, target), tmp_path / "a.svg", title="Titel")
     written = [
@@ -319,10 +319,10 @@ def test_blanks_and_control_characters_get_a_sign(tmp_path: Path) -> None:
 
 def test_letters_without_a_font_give_one_note_a_script_and_no_warning(tmp_path: Path, monkeypatch) -> None:
     only_base = FontManager.__new__(FontManager)
-    only_base.ttflist = [entry for entry in plot.fontManager.ttflist if entry.name == "DejaVu Sans"]
-    monkeypatch.setattr(plot, "fontManager", only_base)
+    only_base.ttflist = [entry for entry in picture.fontManager.ttflist if entry.name == "DejaVu Sans"]
+    monkeypatch.setattr(picture, "fontManager", only_base)
     if "font.enable_last_resort" in matplotlib.rcParams:  # it would draw the letters' scripts, and nothing would warn
-        monkeypatch.setitem(plot._SETTINGS, "font.enable_last_resort", False)
+        monkeypatch.setitem(picture._SETTINGS, "font.enable_last_resort", False)
     source = ["我们", "在", "。", "ひらがな", "안녕", "Größe", "Привет", "א", "a\u200db"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -336,10 +336,10 @@ def test_letters_without_a_font_give_one_note_a_script_and_no_warning(tmp_path: 
 
 
 def test_a_font_for_a_script_is_taken_where_it_is_installed(monkeypatch) -> None:
-    monkeypatch.setattr(plot, "_has", lambda family, letter: family == "Noto Sans Devanagari" or letter.isascii())
+    monkeypatch.setattr(picture, "_has", lambda family, letter: family == "Noto Sans Devanagari" or letter.isascii())
     entry = type("Entry", (), {"name": "Noto Sans Devanagari"})
-    monkeypatch.setattr(plot.fontManager, "ttflist", [*plot.fontManager.ttflist, entry])
-    assert plot.choose_fonts(["a", "खाना"]) == (["DejaVu Sans", "Noto Sans Devanagari"], [])
+    monkeypatch.setattr(picture.fontManager, "ttflist", [*picture.fontManager.ttflist, entry])
+    assert picture.choose_fonts(["a", "खाना"]) == (["DejaVu Sans", "Noto Sans Devanagari"], [])
 
 
 def test_pyplot_stays_out() -> None:

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from matplotlib.image import imread
 from typer.testing import CliRunner
 
 from nmt.alignment.export import read_json_lines
@@ -88,6 +90,17 @@ def blind(tiny_config: Make, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run without attention."""
     path = tmp_path_factory.mktemp("blind") / "run"
     start_training(tiny_config("model.attention={type: none}", "training.max_steps=2"), path, device="cpu")
+    return path
+
+
+@pytest.fixture(scope="module")
+def transformer(tiny_config: Make, corpus: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Transformer with two layers of two heads on both sides, and links to choose a layer by."""
+    layers = "{type: transformer, hidden: 16, layers: 2, heads: 2, feed_forward: 32}"
+    changes = (f"model.encoder={layers}", f"model.decoder={layers}", "training.max_steps=2", "data.test=null")
+    path = tmp_path_factory.mktemp("transformer") / "run"
+    valid = f"data.valid.alignment={corpus.folder}/valid.links"
+    start_training(tiny_config(*changes, valid), path, device="cpu")
     return path
 
 
@@ -605,27 +618,41 @@ TWO_LINES = "Anna buys bread .\nthe cat sees a house .\n"
 
 
 @pytest.mark.parametrize(("kind", "count"), [("head", 2), ("hop", 3)])
-def test_each_map_is_drawn_and_written_by_itself(several: dict[str, Path], kind: str, count: int) -> None:
+def test_each_map_is_written_by_itself_and_drawn_beside_the_others(
+    several: dict[str, Path], kind: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import nmt.alignment.plot_grid as plot
+
+    drawn = []
+    monkeypatch.setattr(plot, "plot_grid", lambda rows, path, gold: drawn.append((path, rows)) or [])
     command = ("align", "--run", several[kind])
     plain = done(*command, "--output", "plain", stdin=TWO_LINES)
     assert done(*command, f"--{kind}", "all", "--plot", stdin=TWO_LINES) == plain  # links are those of the default map
     names = [f"{kind}{number}" for number in range(count)]
-    pictures = {f"000{line}.{name}.png" for line in (1, 2) for name in names}
-    assert set(os.listdir("alignments")) == WRITTEN | pictures | {f"alignments.{name}.jsonl" for name in names}
+    assert set(os.listdir("alignments")) == WRITTEN | {f"alignments.{name}.jsonl" for name in names}
+    assert [path for path, _ in drawn] == [Path("alignments/0001.png"), Path("alignments/0002.png")]
     for file in WRITTEN:
         assert Path("alignments", file).read_bytes() == Path("plain", file).read_bytes()
-    assert len({Path("alignments", name).read_bytes() for name in pictures}) == len(pictures)
     for number, name in enumerate(names):
-        alone = ("--output", name, "--plot")
-        links = done(*command, f"--{kind}", number, *alone, stdin=TWO_LINES)
-        assert set(os.listdir(name)) == WRITTEN | {"0001.png", "0002.png"}
+        links = done(*command, f"--{kind}", number, "--output", name, stdin=TWO_LINES)
+        assert set(os.listdir(name)) == WRITTEN
         assert Path(name, "alignments.jsonl").read_bytes() == Path(f"alignments/alignments.{name}.jsonl").read_bytes()
-        assert [one.links for one in read_json_lines(Path(f"alignments/alignments.{name}.jsonl"))] == [
-            one.possible for one in read_links(Path(name, "links.txt"))
-        ]
+        alone = read_json_lines(Path(f"alignments/alignments.{name}.jsonl"))
+        assert [one.links for one in alone] == [one.possible for one in read_links(Path(name, "links.txt"))]
         assert links == Path(name, "links.txt").read_text()
-        for line in (1, 2):
-            assert Path(name, f"000{line}.png").read_bytes() == Path(f"alignments/000{line}.{name}.png").read_bytes()
+        for (_, (row,)), one in zip(drawn, alone, strict=True):
+            title, matrix = list(row.items())[number]
+            assert title == f"{kind} {number}"
+            np.testing.assert_allclose(matrix.weights, one.matrix.weights, rtol=1e-5)
+
+
+def test_a_picture_of_each_sentence_holds_all_maps(several: dict[str, Path]) -> None:
+    command = ("align", "--run", several["head"], "--plot")
+    done(*command, stdin=TWO_LINES)
+    single = imread("alignments/0001.png")
+    done(*command, "--head", "all", stdin=TWO_LINES)
+    assert {name for name in os.listdir("alignments") if name.endswith("png")} == {"0001.png", "0002.png"}
+    assert imread("alignments/0001.png").shape != single.shape
 
 
 @pytest.mark.parametrize(("kind", "default"), [("head", "mean"), ("hop", "2")])
@@ -640,30 +667,115 @@ def test_the_default_map_is_the_mean_of_heads_and_the_last_hop(
     assert len(set(found.values())) == (2 if default == "mean" else 3)
 
 
+def test_every_layer_and_head_is_written_by_itself(transformer: Path) -> None:
+    command = ("align", "--run", transformer)
+    layer = RunFolder(transformer).meta()["alignment"]["layer"]
+    code, plain, errors = nmt(*command, "--output", "plain", stdin=TWO_LINES)
+    said = f"links are those of layer {layer} (of 2, counted from 0): of the best AER on the validation text"
+    assert (code, errors) == (0, f"{said}\n2 sentences aligned in plain\n")
+    assert nmt(*command, "--layer", layer, stdin=TWO_LINES) == (0, plain, "2 sentences aligned in alignments\n")
+    code, output, errors = nmt(*command, "--layer", "all", "--head", "all", stdin=TWO_LINES)
+    assert (code, output) == (0, plain)
+    assert errors.startswith(f"{said}\n")
+    names = {f"layer{number}.head{head}" for number in range(2) for head in range(2)}
+    assert set(os.listdir("alignments")) == WRITTEN | {f"alignments.{name}.jsonl" for name in names}
+    for number, head in ((0, 1), (1, 0)):
+        done(*command, "--layer", number, "--head", head, "--output", "one", stdin=TWO_LINES)
+        each = Path(f"alignments/alignments.layer{number}.head{head}.jsonl").read_bytes()
+        assert Path("one/alignments.jsonl").read_bytes() == each
+    done(*command, "--layer", "all", stdin=TWO_LINES)
+    assert set(os.listdir("alignments")) == WRITTEN | {"alignments.layer0.jsonl", "alignments.layer1.jsonl"}
+    assert Path(f"alignments/alignments.layer{layer}.jsonl").read_text() == Path("plain/alignments.jsonl").read_text()
+
+
+def test_layers_that_cannot_be_chosen_are_refused(transformer: Path, run: Path) -> None:
+    for own in ((), ("--self",)):
+        for text in ("-1", "first", "mean", "1.0", ""):
+            message = mistake("align", "--run", transformer, "--layer", text, *own, stdin=TWO_LINES)
+            assert all(word in message for word in (f"--layer {text}: ", "number", "all"))
+        assert "layer 2 was asked for" in mistake("align", "--run", transformer, "--layer", "2", *own, stdin=TWO_LINES)
+    assert "only 0" in mistake("align", "--run", run, "--layer", "1", stdin=TWO_LINES)
+    assert not Path("alignments").exists()
+
+
+def test_self_attention_is_written_beside_the_alignments_and_prints_nothing(transformer: Path) -> None:
+    command = ("align", "--run", transformer)
+    done(*command, "--head", "all", "--plot", stdin=TWO_LINES)
+    before = {path: path.read_bytes() for path in Path("alignments").iterdir()}
+    code, output, errors = nmt(*command, "--self", "--plot", stdin=TWO_LINES)
+    assert (code, output, errors) == (0, "", "2 sentences read in alignments\n")
+    found = read_json_lines(Path("alignments/self.jsonl"))
+    for line, one in zip(TWO_LINES.split("\n"), found, strict=False):
+        assert one.matrix.source == one.matrix.target == tuple(line.split())
+    pictures = {Path(f"alignments/000{line}.self.png") for line in (1, 2)}
+    assert set(Path("alignments").iterdir()) == {*before, Path("alignments/self.jsonl"), *pictures}
+    assert all(path.read_bytes() == content for path, content in before.items())
+    done(*command, "--self", "--layer", "all", "--head", "all", stdin="Anna buys bread .\n")
+    names = {f"self.layer{layer}.head{head}.jsonl" for layer in range(2) for head in range(2)}
+    assert set(os.listdir("alignments")) == {path.name for path in before} | {"self.jsonl"} | names
+    assert len(read_json_lines(Path("alignments/self.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("choice", [(), ("--layer", "all"), ("--head", "all", "--layer", "all")])
+def test_arcs_are_another_picture_of_the_same_maps(
+    transformer: Path, choice: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import nmt.alignment.plot_arcs as plot
+
+    drawn = []
+    monkeypatch.setattr(plot, "plot_arcs", lambda rows, path: drawn.append((str(path), rows)) or [])
+    done("align", "--run", transformer, "--self", "--plot", "--arcs", *choice, stdin=TWO_LINES)
+    assert [path for path, _ in drawn] == ["alignments/0001.self.png", "alignments/0002.self.png"]
+    expected = {(): [[""]], ("--layer", "all"): [["layer 0"], ["layer 1"]]}.get(
+        choice, [[f"layer {layer}, head {head}" for head in range(2)] for layer in range(2)]
+    )
+    for _, rows in drawn:
+        assert [list(row) for row in rows] == expected
+
+
+def test_what_self_attention_refuses(transformer: Path, run: Path, blind: Path, corpus: Any) -> None:
+    source, target, gold = (corpus.folder / name for name in ("test.en", "test.de", "test.links"))
+    own = ("align", "--source", source, "--self")
+    for path in (run, blind):
+        message = mistake(*own, "--run", path)
+        assert all(word in message for word in (str(path), "no self-attention", "transformer", "self_attention true"))
+    command = (*own, "--run", transformer)
+    message = mistake(*command, "--target", target, "--gold", gold)
+    assert all(word in message for word in ("--self", "--target", "--gold"))
+    assert "--json" in mistake(*command, "--json")
+    assert "give --head" in mistake(*command, "--hop", "0")
+    assert "head 2 was asked for" in mistake(*command, "--head", "2")
+    for options in (("--arcs",), ("--plot", "--arcs"), ("--self", "--arcs")):
+        message = mistake("align", "--run", transformer, "--source", source, *options)
+        assert all(word in message for word in ("--arcs", "--self", "--plot"))
+    assert not Path("alignments").exists()
+
+
 def test_the_error_rate_is_that_of_the_chosen_map_and_gold_is_outlined_in_each(
     several: dict[str, Path], corpus: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import nmt.alignment.plot as plot
+    import nmt.alignment.plot_grid as plot_grid
 
     drawn = []
+    monkeypatch.setattr(plot_grid, "plot_grid", lambda rows, path, gold: drawn.append((path.name, gold)) or [])
     monkeypatch.setattr(plot, "plot_alignment", lambda matrix, path, gold: drawn.append((path.name, gold)) or [])
     gold = corpus.folder / "test.links"
     files = ("--source", corpus.folder / "test.en", "--target", corpus.folder / "test.de", "--gold", gold)
     command = ("align", "--run", several["hop"], *files)
     rate = done(*command, "--hop", "all", "--plot")
-    assert rate == done(*command) == done(*command, "--hop", "2")
-    expected = read_links(gold)
-    assert drawn == [
-        (f"{line:04}.hop{hop}.png", links) for hop in range(3) for line, links in enumerate(expected, start=1)
-    ]
+    assert rate == done(*command, "--plot") == done(*command, "--hop", "2")
+    assert drawn == 2 * [(f"{line:04}.png", links) for line, links in enumerate(read_links(gold), start=1)]
 
 
 def test_pictures_and_matrices_of_single_maps_do_not_stay(several: dict[str, Path]) -> None:
     Path("there").mkdir()
-    own = {"0001.head.png", "0001.head0.txt", "0001.layer0.png", "alignments.head.jsonl", "1.head0.png", "notes"}
+    own = {"0001.head0.png", "0001.txt", "alignments.head.jsonl", "alignments.head0.layer1.jsonl", "1.png", "notes"}
+    own |= {"0001.self.png", "self.jsonl", "self.head0.jsonl"}
+    earlier = ("0002.svg", "12345.pdf", "12345.png", "alignments.hop2.jsonl", "alignments.layer12.jsonl")
+    earlier += ("alignments.layer0.head1.jsonl",)
     for name in own:
         Path("there", name).touch()
-    earlier = ("0001.head1.png", "0002.hop12.svg", "12345.head0.pdf", "12345.png", "alignments.hop2.jsonl")
     command = ("align", "--run", several["head"], "--output", "there")
     done(*command, "--head", "all", "--plot", stdin=TWO_LINES)
     for name in earlier:

@@ -373,7 +373,7 @@ def test_an_encoder_layer_is_torchs(norm: str, activation: str) -> None:
     for training in (True, False):  # torch has another path for each
         with torch.set_grad_enabled(training):
             expected = theirs.train(training)(x_BSD, src_key_padding_mask=~mask_BS)
-        found = ours.train(training)(x_BSD, mask_BS)
+        found, _ = ours.train(training)(x_BSD, mask_BS, False)
         close(found[mask_BS], expected[mask_BS], 1e-8)
 
 
@@ -414,7 +414,7 @@ def test_a_stack_has_a_norm_above_it_with_pre_norm_alone(norm: str) -> None:
     assert isinstance(decoder, TransformerDecoder)
     states_BSD = encoder.inputs(model.source_embedding(source_BS))
     for layer in encoder.layers:
-        states_BSD = layer(states_BSD, mask_BS)
+        states_BSD, _ = layer(states_BSD, mask_BS, False)
     states_BSD = encoder.norm(states_BSD) if norm == "pre" else states_BSD
     assert (encoder.norm is None) == (decoder.norm is None) == (norm == "post")
     encoded = model.encode(source_BS, mask_BS)
@@ -444,6 +444,55 @@ def test_self_attention_on_a_gru_is_norm_of_states_and_what_they_read() -> None:
     expected = layer.residual.norm(before.states_BSD + read_BSD).masked_fill(~mask_BS.unsqueeze(-1), 0.0)
     close(after.states_BSD, expected)
     close(after.summary_BD, before.summary_BD)
+
+
+# Where an encoder's words looked
+
+ATTENDING = {"gru": 0, "transformer": LAYERS}
+
+
+@every_mix
+def test_an_encoder_tells_where_its_words_looked_if_asked_and_reads_the_same(mix: str) -> None:
+    model, (source_BS, mask_BS, _) = build(*MIXES[mix]), texts()
+    encoder = MIXES[mix][0]
+    plain, asked = model.encode(source_BS, mask_BS), model.encode(source_BS, mask_BS, need_weights=True)
+    layers = 1 if encoder is SELF else ATTENDING[encoder["type"]]
+    assert plain.weights == ()
+    assert len(asked.weights) == model.encoder.attending_layers == layers
+    close(asked.states_BSD, plain.states_BSD)
+    close(asked.summary_BD, plain.summary_BD)
+    for weights_BHSS in asked.weights:
+        assert weights_BHSS.shape == (len(LENGTHS), HEADS, max(LENGTHS), max(LENGTHS))
+        close(weights_BHSS.sum(dim=-1), torch.ones_like(weights_BHSS[..., 0]))
+        assert not weights_BHSS.transpose(1, 3)[~mask_BS].any()
+
+
+@pytest.mark.parametrize("setting", [SELF, TRANSFORMER, POST], ids=["self-gru", "pre", "post"])
+def test_these_weights_are_torchs(setting: Setting) -> None:
+    """Of the lowest layer that attends, whose input can be made here."""
+    model, (source_BS, mask_BS, _) = build(setting, GRU), texts()
+    encoder, embedded_BSE = model.encoder, model.source_embedding(source_BS)
+    if isinstance(encoder, TransformerEncoder):
+        layer, read_BSD = encoder.layers[0].self_attention, encoder.inputs(embedded_BSE)
+    else:
+        layer, encoder.self_attention = encoder.self_attention, None
+        read_BSD = encoder(embedded_BSE, mask_BS).states_BSD
+        encoder.self_attention = layer
+    theirs = nn.MultiheadAttention(ENCODER, HEADS, bias=False, batch_first=True).double()
+    copy_attention(theirs, layer.attention)
+    query_BSD = layer.residual.enter(read_BSD)
+    _, expected = theirs(query_BSD, query_BSD, query_BSD, key_padding_mask=~mask_BS, average_attn_weights=False)
+    close(model.encode(source_BS, mask_BS, need_weights=True).weights[0], expected)
+
+
+@pytest.mark.parametrize("setting", [SELF, TRANSFORMER], ids=["self-gru", "transformer"])
+def test_weights_of_a_source_do_not_depend_on_its_neighbours(setting: Setting) -> None:
+    model, (source_BS, mask_BS, _) = build(setting, GRU), texts()
+    together = model.encode(source_BS, mask_BS, need_weights=True).weights
+    for row, length in enumerate(LENGTHS):
+        alone = model.encode(source_BS[row : row + 1, :length], mask_BS[row : row + 1, :length], need_weights=True)
+        for one, other in zip(together, alone.weights, strict=True):
+            close(one[row, :, :length, :length], other[0])
 
 
 # Positions
@@ -550,7 +599,7 @@ def test_dropout_is_on_what_each_part_adds_and_inside_feed_forward() -> None:
     layer, x_BSD = model.encoder.layers[0], random(1, 4, ENCODER, seed=1)
     for part in (layer.self_attention, layer.feed_forward):
         part.residual.dropout.rate = 1.0 - 2.0**-16  # nearly all
-    close(layer(x_BSD, torch.ones(1, 4, dtype=torch.bool)), x_BSD)
+    close(layer(x_BSD, torch.ones(1, 4, dtype=torch.bool), False)[0], x_BSD)
     layer.feed_forward.residual.dropout.rate = 0.0
     layer.feed_forward.dropout.rate = 1.0 - 2.0**-16
     close(layer.feed_forward(x_BSD), x_BSD + layer.feed_forward.outer.bias)
