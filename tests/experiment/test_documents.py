@@ -16,6 +16,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.documents import sentences_before
 from nmt.errors import ConfigError, DataError
 from nmt.experiment.contrast import contrast, read_wrong
+from nmt.experiment.document import document_alignments
 from nmt.experiment.run import Run, open_run
 from nmt.experiment.texts import read_texts
 from nmt.experiment.train import start_training
@@ -210,3 +211,14 @@ def test_wrong_translations_are_checked(tmp_path: Path) -> None:
     path.write_text("\n\n", "utf-8")
     with pytest.raises(DataError, match="has no wrong translation"):
         read_wrong(path, ["a", "b"], "text")
+
+
+def test_documents_are_aligned_by_words(run: Run, alone: Run) -> None:
+    sources, targets = lines_of(TEST, 0), lines_of(TEST, 1)
+    found = document_alignments(run, sources, targets)
+    assert [one.index for one in found] == [index for index, line in enumerate(sources) if line.startswith("it ")]
+    for one in found:
+        assert one.sentences == (tuple(sources[one.index - 1].split()),)
+        assert one.target == tuple(targets[one.index].split())
+        assert one.matrix().weights.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert document_alignments(alone, sources, targets) == []
