@@ -3,6 +3,7 @@
     config.yaml                     the resolved config
     tokenizer.model                 SentencePiece; tokenizer.source.model and tokenizer.target.model where separate
     model.safetensors               the best weights
+    validated/00000300.safetensors  the weights of the last validations, by step (training.keep_last): for averages
     last/state.safetensors          weights, optimizer, random generators and progress: what an exact resume needs
     meta.json                       format version, progress, scores, which layer aligns, environment
     metrics.jsonl  train.log        the training's numbers and its story
@@ -41,6 +42,7 @@ class RunFolder:
         self.config_file = path / "config.yaml"
         self.meta_file = path / "meta.json"
         self.weights_file = path / "model.safetensors"
+        self.validated = path / "validated"
         self.state_file = path / "last" / "state.safetensors"
         self.metrics_file = path / "metrics.jsonl"
         self.log_file = path / "train.log"
@@ -107,6 +109,22 @@ class RunFolder:
         for tokenizer, file in zip((source, target), self._tokenizer_files(shared), strict=True):
             with replacing(file) as temporary:
                 temporary.write_bytes(tokenizer.model)
+
+    def kept_weights(self) -> list[Path]:
+        """The files of the weights that validations have kept, in the order of their steps."""
+        return sorted(self.validated.glob("*.safetensors"), key=lambda file: file.stem)
+
+    def keep_weights(self, tensors: Mapping[str, Tensor], step: int, last: int) -> None:
+        """Keep a validation's weights, and of earlier ones so many that there are `last`."""
+        if last:
+            kept = self.validated / f"{step:08}.safetensors"
+            write_tensors(kept, tensors, {"step": step})
+            # Later ones were made before the training was taken back to an earlier state.
+            files = self.kept_weights()
+            earlier = files[: files.index(kept) + 1][-last:]
+            for file in files:
+                if file not in earlier:
+                    file.unlink()
 
     def _tokenizer_files(self, shared: bool) -> tuple[Path, Path]:
         names = ("tokenizer.model",) * 2 if shared else ("tokenizer.source.model", "tokenizer.target.model")

@@ -35,3 +35,16 @@ def _shifted(value: Tensor, bits: int) -> Tensor:
 def seeds(seed: int, lines: Tensor) -> Tensor:
     """A number for each line of a text, int64, from the user's seed."""
     return _mix(torch.full_like(lines, seed) * _STRIDE) ^ lines
+
+
+def draw(weights_NV: Tensor, uniform_N: Tensor) -> Tensor:
+    """Where the cumulated weights along the last axis pass a number of [0, 1): a draw from them; never of weight 0.
+
+    Adding zeros on the right changes nothing. Weights that are all 0 give position 0.
+    """
+    cumulated_NV = weights_NV.double().cumsum(dim=-1)
+    # Against the sum itself, which need not be 1 to the last digit. Only weight moves it: none is found without.
+    passed_NV = cumulated_NV <= uniform_N.double().unsqueeze(-1) * cumulated_NV[..., -1:]
+    index_V = torch.arange(weights_NV.shape[-1], device=weights_NV.device)
+    possible_N = (weights_NV > 0).long().mul(index_V).amax(dim=-1)
+    return torch.minimum(passed_NV.sum(dim=-1), possible_N)

@@ -334,3 +334,18 @@ def test_the_tokenizer_of_each_side_is_kept_where_they_differ(tmp_path: Path, to
     source, target = run.tokenizers("word", shared=True)
     assert source is target
     assert source.words_apart
+
+
+def test_the_last_weights_are_kept_and_no_more(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    for step in (5, 90, 1000, 20000):
+        folder.keep_weights({"a": torch.full((2,), float(step))}, step, 3)
+    assert [int(file.stem) for file in folder.kept_weights()] == [90, 1000, 20000]
+    assert [read_tensors(file)[0]["a"][0] for file in folder.kept_weights()] == [90.0, 1000.0, 20000.0]
+    # Taken back to step 1,000, the training comes by another way.
+    folder.keep_weights({"a": torch.ones(2)}, 1500, 3)
+    assert [int(file.stem) for file in folder.kept_weights()] == [90, 1000, 1500]
+    folder.keep_weights({"a": torch.ones(2)}, 1600, 1)
+    assert [int(file.stem) for file in folder.kept_weights()] == [1600]
+    folder.keep_weights({"a": torch.ones(2)}, 1700, 0)
+    assert [int(file.stem) for file in folder.kept_weights()] == [1600]

@@ -19,6 +19,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 ELSEWHERE = {
     "nmt data multi30k": "tests/data/test_download.py, with a mirror",
     "nmt train --config configs/multi30k_bahdanau.yaml": "docs/results/multi30k.md, and shipped configs below",
+    "sacrebleu -t wmt14/full -l en-de --echo src | nmt translate --run runs/mine | sacrebleu -t wmt14/full -l en-de": (
+        "fetches from the network; tests/cli/test_commands.py has the pipe"
+    ),
     "nmt bench": "tests/experiment/test_bench.py; here with --seconds 0.1",
 }
 SMALL = ("training.max_steps=2", "model.embedding=16", "model.encoder.hidden=16", "model.decoder.hidden=16")

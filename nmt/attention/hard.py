@@ -21,7 +21,7 @@ from torch import Tensor
 from nmt.attention.base import Attended, AttentionState, Drawn, Memory, ScoredAttention
 from nmt.attention.normalizers import softmax
 from nmt.attention.scores import AdditiveScore
-from nmt.uniform import uniform
+from nmt.uniform import draw, uniform
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,6 @@ class HardState:
         """The state of the rows `index_N` of the batch; an index may repeat."""
         expected_B, seed_B = (None if row is None else row[index_N] for row in (self.expected_B, self.seed_B))
         return HardState(expected_B, seed_B, self.step)
-
-
-def place(weights_BTS: Tensor, uniform_BT: Tensor) -> Tensor:
-    """Where each row's cumulated weights pass a number of [0, 1): a draw from them, [B, T]; never of weight 0.
-
-    Adding padding changes nothing. A row without weights gives position 0.
-    """
-    cumulated_BTS = weights_BTS.double().cumsum(dim=2)
-    # Against the sum itself, which need not be 1 to the last digit. Only weight moves it: none is found without.
-    passed_BTS = cumulated_BTS <= uniform_BT.double().unsqueeze(2) * cumulated_BTS[:, :, -1:]
-    possible_BT = (weights_BTS > 0).long().mul(torch.arange(weights_BTS.shape[2], device=weights_BTS.device)).amax(2)
-    return torch.minimum(passed_BTS.sum(dim=2), possible_BT)
 
 
 class HardAttention(ScoredAttention):
@@ -101,11 +89,11 @@ class HardAttention(ScoredAttention):
     def _positions(self, weights_BTS: Tensor, how: HardState) -> Tensor:
         batch, steps, _ = weights_BTS.shape
         if how.expected_B is not None:
-            return place(weights_BTS, torch.rand(batch, steps, device=weights_BTS.device))
+            return draw(weights_BTS, torch.rand(batch, steps, device=weights_BTS.device))
         if how.seed_B is None:
             return weights_BTS.argmax(dim=2)
         step_T = torch.arange(how.step, how.step + steps, device=weights_BTS.device)
-        return place(weights_BTS, uniform(how.seed_B.unsqueeze(1), step_T))
+        return draw(weights_BTS, uniform(how.seed_B.unsqueeze(1), step_T))
 
     def _drawn(self, weights_BTS: Tensor, position_BT: Tensor, expected_B: Tensor) -> Drawn:
         # Padding and what has underflowed have weight 0: their part of the entropy is 0, and so is its gradient.

@@ -17,8 +17,10 @@ from nmt import __version__
 from nmt.cli import config, data
 from nmt.cli.aer import aer
 from nmt.cli.align import align
+from nmt.cli.average import average
 from nmt.cli.bench import bench
 from nmt.cli.evaluate import evaluate
+from nmt.cli.score import score
 from nmt.cli.train import train
 from nmt.cli.translate import translate
 from nmt.errors import NmtError
@@ -75,6 +77,8 @@ app.command()(train)
 app.command()(translate)
 app.command()(evaluate)
 app.command()(align)
+app.command()(score)
+app.command()(average)
 app.command()(bench)
 app.command()(aer)
 app.add_typer(config.app, name="config")

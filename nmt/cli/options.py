@@ -9,6 +9,14 @@ RunOption = Annotated[
     Path | None,
     typer.Option("--run", metavar="DIR", help="Run folder; default: the newest finished run under runs/."),
 ]
+RunsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--run",
+        metavar="DIR",
+        help="Run folder; default: the newest finished run under runs/. May be repeated: an ensemble.",
+    ),
+]
 DeviceOption = Annotated[
     str,
     typer.Option("--device", metavar="auto|cpu|cuda", help="Where to compute; auto takes a GPU where there is one."),

@@ -1,5 +1,6 @@
 """The run that a command works with."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,3 +18,8 @@ def chosen_run(path: Path | None, device: str) -> "Run":
     if path is None:
         tell(f"run {run.folder.path}")
     return run
+
+
+def chosen_runs(paths: Sequence[Path] | None, device: str) -> "list[Run]":
+    """The runs of an ensemble, or one; the newest that is finished where none is named."""
+    return [chosen_run(path, device) for path in paths] if paths else [chosen_run(None, device)]

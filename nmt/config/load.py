@@ -53,6 +53,18 @@ def parse_config(data: object, where: str, overrides: Sequence[str] = ()) -> Con
     raise ConfigError("\n  ".join([f"{where}: {len(problems)} errors", *problems]))
 
 
+def changed(section: _Model, changes: Mapping[str, object], name: str) -> _Model:
+    """A section with other values for some of its keys; NAME is the section's, for messages.
+
+    Raises:
+        ConfigError: a value is out of range or at odds with another one.
+    """
+    try:
+        return type(section).model_validate(section.model_dump() | dict(changes))
+    except ValidationError as error:
+        raise ConfigError("; ".join(f"{name}.{problem}" for problem in describe(error, type(section)))) from None
+
+
 def dump_config(config: Config) -> str:
     """The config as YAML, every key in the schema's order; `parse_config` of it is equal."""
     return write_yaml(config.model_dump(mode="json"))

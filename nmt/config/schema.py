@@ -79,6 +79,8 @@ class TokenizerSection(Section):
     """One vocabulary for both languages (true), or one for each (false)."""
     character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = 1.0
     """Share of characters that get a piece; the rarest others become unknown. 0.9995 suits Chinese and Japanese."""
+    byte_fallback: bool = False
+    """A character without a piece becomes its UTF-8 bytes, for which 256 pieces are set aside, and not unknown."""
 
 
 class EarlyStopping(Section):
@@ -133,6 +135,8 @@ class TrainingSection(Section):
     """Largest norm of the gradient of a batch; null: no clipping."""
     validate_every: Positive = 300
     """Steps from one validation to the next."""
+    keep_last: Annotated[int, Field(ge=0)] = 3
+    """Validations whose weights are kept, the last ones, for `nmt average`; 0: none but the best."""
     log_every: Positive = 50
     """Steps from one log line to the next."""
     early_stopping: EarlyStopping = EarlyStopping()
@@ -158,14 +162,33 @@ class DecodingSection(Section):
     """Hypotheses kept at each step; 1: greedy."""
     length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
     """α of Wu et al. 2016: log-probability is divided by ((5 + length) / 6)^α."""
+    length_normalization: Literal["wu", "plain"] = "wu"
+    """What log-probability is divided by: ((5 + length) / 6)^α (wu), or length^α (plain)."""
+    coverage_penalty: Annotated[float, Field(ge=0.0)] = 0.0
+    """β of Wu et al. 2016: finished translations lose β for each unit of log attention that a source piece lacks."""
     max_length_ratio: Annotated[float, Field(gt=0.0)] = 1.5
     """A translation has at most ratio × source length + add pieces."""
     max_length_add: Annotated[int, Field(ge=0)] = 10
     """See max_length_ratio."""
+    min_length_ratio: Annotated[float, Field(ge=0.0)] = 0.0
+    """A translation has at least ratio × source length + add pieces."""
+    min_length_add: Annotated[int, Field(ge=0)] = 0
+    """See min_length_ratio."""
+    no_repeat_ngram: Positive | None = None
+    """No so many pieces in a row are written twice in a translation; null: whatever the model likes."""
     batch_size: Positive = 64
     """Sentences translated at once; the result does not depend on it."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Of the matrix products in decoding and in forced passes."""
+
+    @model_validator(mode="after")
+    def _lengths(self) -> "DecodingSection":
+        if self.min_length_ratio > self.max_length_ratio:
+            raise ValueError(
+                f"min_length_ratio: {self.min_length_ratio:g} is above max_length_ratio, {self.max_length_ratio:g}: "
+                f"lower it, or raise that"
+            )
+        return self
 
 
 class AlignmentSection(Section):
@@ -212,6 +235,15 @@ class Config(Section):
             )
         if context is not None and not count:
             raise ValueError("model.context: needs the sentences before: set data.document_context to their number")
+        return self
+
+    @model_validator(mode="after")
+    def _coverage(self) -> "Config":
+        if self.decoding.coverage_penalty and self.model.attention.type == "none":
+            raise ValueError(
+                "decoding.coverage_penalty: attention none has no weights that could cover the source: take 0, or "
+                "another model.attention"
+            )
         return self
 
     @model_validator(mode="after")

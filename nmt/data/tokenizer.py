@@ -2,9 +2,11 @@
 
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import sentencepiece
@@ -17,6 +19,14 @@ PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 SPECIAL_TEXTS = ("\ue000pad", "\ue000unknown", "\ue000begin", "\ue000end")
 """Their texts. SentencePiece leaves out of its training whatever looks like a special piece, so they begin with a
 private-use character: `<s>`, `</s>`, `<pad>` and `<unk>` in a text are then text like any other."""
+
+_BOUNDARY = "\u2581"
+"""What stands for a space in a piece's text."""
+
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +69,44 @@ class Tokenizer:
             spans += [(start + begin, start + end) for begin, end in parts["offsets"]]
         return Pieces(tuple(numbers), tuple(texts), tuple(spans))
 
-    def decode(self, numbers: Iterable[int]) -> str:
-        """The text of pieces; special pieces have none."""
-        text: str = self._processor.decode([number for number in numbers if number > END])
-        return text
+    def decode(self, numbers: Iterable[int], start: str = "") -> str:
+        """The text of pieces, one line; special pieces have none.
 
-    def written(self, numbers: Sequence[int]) -> Pieces:
+        `start` is what the first pieces are the encoding of: it stands in the text as it is given.
+        """
+        text = self._decode(numbers)
+        return start + text[len(self._decode(self.encode(start).numbers)) :] if start else text
+
+    def _decode(self, numbers: Iterable[int]) -> str:
+        text: str = self._processor.decode([number for number in numbers if number > END])
+        if self.words_apart:  # where the boundary may have become bytes, which SentencePiece puts together again
+            text = text.replace(_BOUNDARY, " ").removeprefix(" ")
+        # Bytes may be those of a line's end.
+        return text.replace("\n", " ").replace("\r", " ")
+
+    def written(self, numbers: Sequence[int], start: str = "") -> Pieces:
         """Pieces that a model wrote, and where each stands in their text: what the text grows by with each."""
-        lengths = [len(self.decode(numbers[:count])) for count in range(len(numbers) + 1)]
+        begun = self.encode(start)
+        lengths = [len(self._decode(numbers[:count])) for count in range(len(begun.numbers), len(numbers) + 1)]
+        # The first bytes of a character count as several while it is not whole.
+        lengths = list(accumulate(reversed(lengths), min))[::-1]
+        longer = len(start) - lengths[0] if start else 0
+        spans = [(begin + longer, end + longer) for begin, end in pairwise(lengths)]
         texts = tuple(self._processor.id_to_piece(number) for number in numbers)
-        return Pieces(tuple(numbers), texts, tuple(pairwise(lengths)))
+        return Pieces(tuple(numbers), texts, (*begun.spans, *spans))
+
+    @cached_property
+    def grows_word(self) -> tuple[bool, ...]:
+        """For each piece, whether it grows the word that it is written after: with a letter, digit, mark or byte.
+
+        In scripts that put no spaces between words, none does.
+        """
+        numbers = range(len(self))
+        return tuple(self._processor.is_byte(one) or _grows(self._processor.id_to_piece(one)) for one in numbers)
+
+
+def _grows(piece: str) -> bool:
+    return unicodedata.category(piece[0])[0] in "LMN" and not _UNSPACED.match(piece)
 
 
 def word_starts(line: str) -> list[tuple[int, str]]:
@@ -103,7 +141,13 @@ class TrainedTokenizer:
 
 
 def train_tokenizer(
-    lines: Sequence[str], *, kind: str, vocabulary_size: int, character_coverage: float, what: str
+    lines: Sequence[str],
+    *,
+    kind: str,
+    vocabulary_size: int,
+    character_coverage: float,
+    what: str,
+    byte_fallback: bool = False,
 ) -> TrainedTokenizer:
     """Learn pieces from `lines`; `what` names the text in messages.
 
@@ -113,13 +157,13 @@ def train_tokenizer(
     if not any(line.strip() for line in lines):
         raise DataError(f"the {what} holds no text to learn pieces from")
     try:
-        trained = _train(lines, kind, vocabulary_size, character_coverage)
+        trained = _train(lines, kind, vocabulary_size, character_coverage, byte_fallback)
     except RuntimeError as error:
         message = str(error)
         possible = re.search(r"value <= (\d+)", message)
         if not possible:
             raise _refusal(message, kind, vocabulary_size, what) from None
-        trained = _train(lines, kind, int(possible.group(1)), character_coverage)
+        trained = _train(lines, kind, int(possible.group(1)), character_coverage, byte_fallback)
     size, note = len(trained), None
     if size < vocabulary_size:
         note = f"the {what} supports {size} pieces at most: the vocabulary has {size}, not {vocabulary_size}"
@@ -139,7 +183,9 @@ def _refusal(message: str, kind: str, vocabulary_size: int, what: str) -> Config
     )
 
 
-def _train(lines: Sequence[str], kind: str, vocabulary_size: int, character_coverage: float) -> Tokenizer:
+def _train(
+    lines: Sequence[str], kind: str, vocabulary_size: int, character_coverage: float, byte_fallback: bool
+) -> Tokenizer:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
@@ -147,6 +193,7 @@ def _train(lines: Sequence[str], kind: str, vocabulary_size: int, character_cove
         model_type=kind,
         vocab_size=vocabulary_size,
         character_coverage=character_coverage,
+        byte_fallback=byte_fallback,
         pad_id=PADDING,
         pad_piece=SPECIAL_TEXTS[PADDING],
         unk_id=UNKNOWN,

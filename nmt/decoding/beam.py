@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from nmt.data.tokenizer import BEGIN, END
-from nmt.decoding.search import Hypothesis, Model, SearchSettings, length_penalty, log_probabilities, started
+from nmt.decoding.rules import Prefixes, Rules, Written
+from nmt.decoding.search import Hypothesis, Model, SearchSettings, started
 
 
 @dataclass
@@ -26,15 +27,18 @@ class _Sentence:
     limit: int
     ended: list[Hypothesis] = field(default_factory=list)
 
-    def decided(self, best_live: float, wanted: int, alpha: float) -> bool:
+    def decided(self, best_live: float, wanted: int, settings: SearchSettings) -> bool:
         """Whether no live hypothesis, the best of log-probability `best_live`, can still enter the best `wanted`.
 
-        Log-probability only falls, and the penalty at the longest length forgives the most of it.
+        −∞ says that none is live. Log-probability only falls, and the length penalty at the longest length forgives the
+        most of it.
         """
+        if best_live == -torch.inf:
+            return True
         if len(self.ended) < wanted:
             return False
         scores = sorted((hypothesis.score for hypothesis in self.ended), reverse=True)
-        return scores[wanted - 1] >= best_live / length_penalty(self.limit + 1, alpha)
+        return scores[wanted - 1] >= best_live / settings.penalty(self.limit + 1)
 
 
 @torch.inference_mode()
@@ -46,77 +50,70 @@ def beam_search(
     wanted: int = 1,
     *,
     seed_B: Tensor | None = None,
+    prefixes: Prefixes | None = None,
     before: Sequence[Sequence[Sequence[int]]] = (),
 ) -> list[list[Hypothesis]]:
     """The best `wanted` translations of each source (pieces without end), best first, at most as many as the beam.
 
     `seed_B`, a number for each source, asks an attention that can to draw where it looks: the hypotheses of a sentence
-    share their draws. `before` are the sentences before each, for a model that looks there.
+    share their draws. `before` are the sentences before each, for a model that looks there. With `wanted` as large as
+    the beam, every search goes on until no hypothesis is live.
     """
-    beam, alpha = settings.beam, settings.length_penalty
+    beam = settings.beam
     state = started(model, sources, before, seed_B, device)
     state = state.reorder(torch.arange(len(sources), device=device).repeat_interleave(beam))
-    searches = [_Sentence(settings.max_length(len(source))) for source in sources]
+    rules = Rules(settings, sources, device, prefixes)
+    searches = [_Sentence(limit) for limit in rules.limits]
     alive = list(range(len(sources)))
-    scores_BK = torch.full((len(sources), beam), -torch.inf, device=device)
+    scores_BK = torch.full((len(sources), beam), -torch.inf, dtype=torch.float64, device=device)
     scores_BK[:, 0] = 0.0
     pieces_BKT = torch.empty(len(sources), beam, 0, dtype=torch.long, device=device)
     previous_N = torch.full((len(sources) * beam,), BEGIN, dtype=torch.long, device=device)
-    length = 0
     while alive:
         step = model.step(previous_N, state)
-        at_limit = torch.tensor([searches[sentence].limit <= length for sentence in alive], device=device)
+        alive_N = torch.tensor(alive, device=device).repeat_interleave(beam)
+        gains_NV = rules.gains(step.logits_NV, Written(alive_N, pieces_BKT.flatten(0, 1)))
         places = torch.tensor([beam - len(searches[sentence].ended) for sentence in alive], device=device)
-        best = _best(scores_BK, log_probabilities(step.logits_NV), at_limit, places)
+        best = _best(scores_BK, gains_NV, places)
         scores_BK, origin_BK, piece_BK = best
-        pieces_BKT = pieces_BKT.gather(1, origin_BK.unsqueeze(2).expand(-1, -1, length))
-        _collect(searches, alive, best, pieces_BKT, length, alpha)
+        pieces_BKT = pieces_BKT.gather(1, origin_BK.unsqueeze(2).expand(-1, -1, pieces_BKT.shape[2]))
+        _collect([searches[sentence] for sentence in alive], best, pieces_BKT, settings)
         pieces_BKT = torch.cat([pieces_BKT, piece_BK.unsqueeze(2)], dim=2)
         scores_BK = scores_BK.masked_fill(piece_BK == END, -torch.inf)
         top = scores_BK.amax(dim=1).tolist()
-        keep = [
-            row
-            for row, sentence in enumerate(alive)
-            if top[row] > -torch.inf and not searches[sentence].decided(top[row], wanted, alpha)
-        ]
+        keep = [row for row, sentence in enumerate(alive) if not searches[sentence].decided(top[row], wanted, settings)]
         alive = [alive[row] for row in keep]
         keep_B = torch.tensor(keep, dtype=torch.long, device=device)
         rows_N = (keep_B.unsqueeze(1) * beam + origin_BK[keep_B]).flatten()
         state = step.state.reorder(rows_N, within=len(keep) == len(scores_BK))
         previous_N = piece_BK[keep_B].flatten()
-        scores_BK, pieces_BKT, length = scores_BK[keep_B], pieces_BKT[keep_B], length + 1
+        scores_BK, pieces_BKT = scores_BK[keep_B], pieces_BKT[keep_B]
     return [sorted(search.ended, key=lambda found: -found.score)[:wanted] for search in searches]
 
 
-def _best(scores_BK: Tensor, gains_NV: Tensor, at_limit_B: Tensor, places_B: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _best(scores_BK: Tensor, gains_NV: Tensor, places_B: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The best continuations of each sentence: log-probability, the hypothesis they continue, the piece added.
 
-    At the longest length only the end may follow; beyond the places left there is −∞.
+    Beyond the places left there is −∞.
     """
     batch, beam = scores_BK.shape
     pieces = gains_NV.shape[1]
-    totals_BKV = scores_BK.unsqueeze(2) + gains_NV.view(batch, beam, pieces)
-    not_end_V = torch.arange(pieces, device=totals_BKV.device) != END
-    totals_BKV = totals_BKV.masked_fill(at_limit_B[:, None, None] & not_end_V, -torch.inf)
-    count = min(beam, beam * pieces)
-    best_BK, index_BK = totals_BKV.flatten(1).topk(count, dim=1)
-    rank_K = torch.arange(count, device=best_BK.device)
-    best_BK = best_BK.masked_fill(rank_K >= places_B.unsqueeze(1), -torch.inf)
-    return best_BK, index_BK // pieces, index_BK % pieces
+    totals_BKV = scores_BK.to(gains_NV.dtype).unsqueeze(2) + gains_NV.view(batch, beam, pieces)
+    index_BK = totals_BKV.flatten(1).topk(beam, dim=1).indices
+    origin_BK, piece_BK = index_BK // pieces, index_BK % pieces
+    # The sum of a long translation would lose digits in float32.
+    best_BK = scores_BK.gather(1, origin_BK) + gains_NV.view(batch, -1).gather(1, index_BK)
+    rank_K = torch.arange(beam, device=best_BK.device)
+    return best_BK.masked_fill(rank_K >= places_B.unsqueeze(1), -torch.inf), origin_BK, piece_BK
 
 
 def _collect(
-    searches: list[_Sentence],
-    alive: list[int],
-    best: tuple[Tensor, Tensor, Tensor],
-    pieces_BKT: Tensor,
-    length: int,
-    alpha: float,
+    searches: list[_Sentence], best: tuple[Tensor, Tensor, Tensor], pieces_BKT: Tensor, settings: SearchSettings
 ) -> None:
     """Move the hypotheses that have just ended to their sentence; `pieces_BKT` are those before the end."""
     scores_BK, _, piece_BK = best
+    penalty = settings.penalty(pieces_BKT.shape[2] + 1)
     ended = ((piece_BK == END) & (scores_BK > -torch.inf)).nonzero().tolist()
     for row, place in ended:
         total = float(scores_BK[row, place])
-        found = Hypothesis(tuple(pieces_BKT[row, place].tolist()), total, total / length_penalty(length + 1, alpha))
-        searches[alive[row]].ended.append(found)
+        searches[row].ended.append(Hypothesis(tuple(pieces_BKT[row, place].tolist()), total, total / penalty))

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from nmt.data.batching import context_batch, source_batch
-from nmt.data.tokenizer import BEGIN, PADDING, UNKNOWN
 
 
 class State(Protocol):
@@ -52,23 +51,42 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How to search: beam, α of the length penalty, and the longest translation, ratio × source pieces + add."""
+    """How to search: the beam, what is added to a score, and which translations there may be.
+
+    `length_penalty` is α, `plain_length` says of which of the two penalties (`length_penalty` below);
+    `coverage_penalty` is β (`coverage.py`). Lengths are ratio × source pieces + add, the end not counted. No
+    `no_repeat_ngram` pieces in a row stand twice in a translation.
+    """
 
     beam: int
     length_penalty: float
     max_length_ratio: float
     max_length_add: int
+    min_length_ratio: float = 0.0
+    min_length_add: int = 0
+    plain_length: bool = False
+    coverage_penalty: float = 0.0
+    no_repeat_ngram: int | None = None
 
     def max_length(self, source_pieces: int) -> int:
         """The most pieces of a translation, its end not counted."""
         return int(self.max_length_ratio * source_pieces + self.max_length_add)
+
+    def min_length(self, source_pieces: int) -> int:
+        """The fewest pieces of a translation, its end not counted; never more than the most."""
+        return min(int(self.min_length_ratio * source_pieces + self.min_length_add), self.max_length(source_pieces))
+
+    def penalty(self, length: int) -> float:
+        """What a log-probability is divided by: rises with the length, which counts the end piece."""
+        return length_penalty(length, self.length_penalty, plain=self.plain_length)
 
 
 @dataclass(frozen=True)
 class Hypothesis:
     """A translation in pieces, without its end.
 
-    `log_probability` is natural, its end included; `score` is divided by the length penalty.
+    `log_probability` is natural, its end included; `score` is divided by the length penalty, and has the coverage
+    penalty added.
     """
 
     pieces: tuple[int, ...]
@@ -91,13 +109,11 @@ def started(
     return model.start(numbers_BS, mask_BS, seed_B, context_BKS.to(device))
 
 
-def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6)^α (Wu et al. 2016, arXiv 1609.08144, eq. 14); the length counts the end piece."""
-    return float(((5.0 + length) / 6.0) ** alpha)
+def length_penalty(length: int, alpha: float, *, plain: bool = False) -> float:
+    """((5 + length) / 6)^α (Wu et al. 2016, arXiv 1609.08144, eq. 14), or plain, length^α; it counts the end piece."""
+    return float((length if plain else (5.0 + length) / 6.0) ** alpha)
 
 
 def log_probabilities(logits_NV: Tensor) -> Tensor:
-    """Natural, in float32 or wider; what is never written (padding, unknown, begin) has −∞."""
-    scores = torch.log_softmax(logits_NV.float() if logits_NV.dtype != torch.float64 else logits_NV, dim=-1)
-    scores[:, [PADDING, UNKNOWN, BEGIN]] = -torch.inf
-    return scores
+    """Natural, in float32 or wider."""
+    return torch.log_softmax(logits_NV.float() if logits_NV.dtype != torch.float64 else logits_NV, dim=-1)

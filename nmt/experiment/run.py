@@ -1,20 +1,27 @@
 """A trained run, opened: its config, its tokenizers, its best weights, and ways to use them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from nmt.alignment.matrix import reduce_heads
 from nmt.checkpoint import RunFolder, newest_run, read_tensors
-from nmt.config.schema import Config
+from nmt.config.attention import LocalAttention, LuongAttention
+from nmt.config.load import changed
+from nmt.config.model import TransformerSection
+from nmt.config.schema import Config, DecodingSection
 from nmt.data.batching import Example
 from nmt.data.documents import context_pieces, sentences_before
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.ensemble import Ensemble, mean_log_probability
 from nmt.decoding.forced import Forced, forced_decode
 from nmt.decoding.reading import read_sources
+from nmt.decoding.sample import Sampling
 from nmt.decoding.search import SearchSettings
 from nmt.decoding.translate import Translator
 from nmt.errors import ConfigError
@@ -26,6 +33,8 @@ from nmt.training.state import load_parameters
 
 RUNS = Path("runs")
 """Where runs are, unless `--run` says otherwise."""
+
+Weights = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -71,42 +80,84 @@ class Run:
         check_layer(chosen, self.model.decoder.attending_layers, of="decoder")
         return chosen
 
+    @property
+    def longest_source(self) -> int:
+        """The most pieces of a source that it reads at once: no training pair had more, or its positions end there."""
+        encoder, attention = self.config.model.encoder, self.config.model.attention
+        limits = [self.config.data.max_length]
+        if isinstance(encoder, TransformerSection) and encoder.positions == "learned":
+            limits.append(encoder.max_positions - 1)  # the end of the sentence takes one
+        if isinstance(attention, LuongAttention | LocalAttention) and attention.score == "location":
+            limits.append(attention.max_source_positions - 1)
+        return max(1, min(limits))
+
+    def decoding(self, changes: Mapping[str, object]) -> DecodingSection:
+        """The run's decoding settings, some of them changed. Raises ConfigError where they cannot be."""
+        return changed(self.config.decoding, changes, "decoding")
+
     def translator(
         self,
+        changes: Mapping[str, object] | None = None,
         *,
-        beam: int | None = None,
-        length_penalty: float | None = None,
-        batch_size: int | None = None,
-        seed: int | None = None,
+        seed: int = 1,
+        sampling: Sampling | None = None,
+        draw_attention: bool = False,
+        others: Sequence["Run"] = (),
     ) -> Translator:
-        """A translator with the run's settings, or others; with `seed` its attention draws where it looks.
+        """A translator with the run's decoding settings, or with changes to them; `others` join it in an ensemble.
 
-        Raises ConfigError where the attention cannot draw.
+        With `sampling` translations are drawn, with `draw_attention` where it looks, both by `seed`. Raises ConfigError
+        where it cannot draw, has no weights to cover the source, or the others have another tokenizer.
         """
-        if seed is not None and not self.model.decoder.draws:
-            raise ConfigError(
-                f"{self.folder.path}: its attention is {self.config.model.attention.type}, which draws nothing: leave "
-                f"--sample-attention out, or take a run with attention hard"
-            )
-        decoding = self.config.decoding
-        settings = SearchSettings(
-            beam=decoding.beam if beam is None else beam,
-            length_penalty=decoding.length_penalty if length_penalty is None else length_penalty,
-            max_length_ratio=decoding.max_length_ratio,
-            max_length_add=decoding.max_length_add,
-        )
+        runs, decoding = [self, *others], self.decoding(changes or {})
+        check_ensemble(runs)
+        self._check(runs, decoding, draw_attention)
+        models = [run.model for run in runs]
         return Translator(
-            self.model,
+            models[0] if len(models) == 1 else Ensemble(models),
             self.source,
             self.target,
-            settings,
-            batch_size=decoding.batch_size if batch_size is None else batch_size,
+            SearchSettings(
+                beam=decoding.beam,
+                length_penalty=decoding.length_penalty,
+                max_length_ratio=decoding.max_length_ratio,
+                max_length_add=decoding.max_length_add,
+                min_length_ratio=decoding.min_length_ratio,
+                min_length_add=decoding.min_length_add,
+                plain_length=decoding.length_normalization == "plain",
+                coverage_penalty=decoding.coverage_penalty,
+                no_repeat_ngram=decoding.no_repeat_ngram,
+            ),
+            batch_size=decoding.batch_size,
             device=self.device,
             dtype=precision(decoding.precision, self.device),
             seed=seed,
-            context=self.config.data.document_context,
+            sampling=sampling,
+            draw_attention=draw_attention,
+            looked=partial(mean_map, runs),
+            longest=min(run.longest_source for run in runs),
+            context=max(run.config.data.document_context for run in runs),
             context_length=self.config.data.max_length,
         )
+
+    def _check(self, runs: Sequence["Run"], decoding: DecodingSection, draw_attention: bool) -> None:
+        for run in runs:
+            name, kind = run.folder.path, run.config.model.attention.type
+            if draw_attention and not run.model.decoder.draws:
+                raise ConfigError(
+                    f"{name}: its attention is {kind}, which draws nothing: leave --sample-attention out, or take a "
+                    f"run with attention hard"
+                )
+            if decoding.coverage_penalty and not run.has_weights:
+                raise ConfigError(
+                    f"{name}: its attention is none, which has no weights that could cover the source: leave "
+                    f"--coverage-penalty out, or take a run with another model.attention"
+                )
+        if decoding.coverage_penalty and draw_attention:
+            raise ConfigError(
+                "--coverage-penalty reads weights of a pass of its own, which would draw others: leave it out, or "
+                "--sample-attention"
+            )
 
     def before(self, lines: Sequence[str], names: Sequence[str] | None = None) -> list[tuple[str, ...]]:
         """The sentences before each line of a text that count here; a blank line ends a document, or its name does.
@@ -140,6 +191,52 @@ class Run:
         decoding = self.config.decoding
         with products_in(precision(decoding.precision, self.device), self.device):
             return read_sources(self.model, sources, batch_size=decoding.batch_size, device=self.device)
+
+    def looked(self, examples: Sequence[Example]) -> list[Weights]:
+        """Where given pairs were looked at, [T, S] each: of hops the last, which tells what was read; of heads the
+        config's choice, or their mean. Raises DataError where there is no such head or layer."""
+        layer, head, size = self.alignment_layer(), self.config.alignment.head, self.config.decoding.batch_size
+        found: list[Weights] = []
+        # Batch by batch: the maps of all layers and heads of many hypotheses may not fit into memory.
+        for start in range(0, len(examples), size):
+            maps = [forced.weights[layer] for forced in self.forced(examples[start : start + size])]
+            last = self.model.decoder.last_map
+            found += [weights_HTS[-1] if last else reduce_heads(weights_HTS, head) for weights_HTS in maps]
+        return found
+
+
+def check_ensemble(runs: Sequence[Run]) -> None:
+    """Raises ConfigError where runs have not all one tokenizer, so that their probabilities have no mean, or look at
+    different numbers of sentences before a sentence."""
+    first = runs[0]
+    for run in runs[1:]:
+        if (run.source.model, run.target.model) != (first.source.model, first.target.model):
+            raise ConfigError(
+                f"{run.folder.path}: has another tokenizer than {first.folder.path}; the runs of an ensemble must have "
+                f"one: train them on the same text with the same tokenizer section, or translate with each alone"
+            )
+    counts = sorted({run.config.data.document_context for run in runs} - {0})
+    if len(counts) > 1:
+        raise ConfigError(
+            f"{first.folder.path} and its fellows: were trained with different data.document_context "
+            f"({', '.join(map(str, counts))}); the runs of an ensemble must have one, or none"
+        )
+
+
+def document_run(runs: Sequence[Run]) -> Run:
+    """The run of an ensemble that looks at most sentences before a sentence, if any of them does."""
+    return max(runs, key=lambda run: run.config.data.document_context)
+
+
+def mean_map(runs: Sequence[Run], examples: Sequence[Example]) -> list[Weights]:
+    """Where the runs of an ensemble looked: the mean of their maps, [T, S] for each pair."""
+    return [np.mean(maps, axis=0) for maps in zip(*(run.looked(examples) for run in runs), strict=True)]
+
+
+def mean_scores(runs: Sequence[Run], examples: Sequence[Example]) -> list[float]:
+    """The log-probability of each given pair's target, its end included, by the mean of the runs' probabilities."""
+    passes = [[torch.from_numpy(one.log_probabilities).double() for one in run.forced(examples)] for run in runs]
+    return [float(mean_log_probability(torch.stack(each)).sum()) for each in zip(*passes, strict=True)]
 
 
 def model_of(config: Config, source: Tokenizer, target: Tokenizer) -> Seq2Seq:

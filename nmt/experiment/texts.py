@@ -148,6 +148,7 @@ def learn_tokenizers(config: Config, train: ParallelText) -> tuple[Tokenizer, To
             kind=settings.type,
             vocabulary_size=settings.vocabulary_size,
             character_coverage=settings.character_coverage,
+            byte_fallback=settings.byte_fallback,
             what=what,
         )
         for what, lines in sides.items()

@@ -20,14 +20,7 @@ from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
 from nmt.experiment.final import final_scores
 from nmt.experiment.interrupt import stop_on_interrupt
 from nmt.experiment.run import Run, model_of
-from nmt.experiment.texts import (
-    Texts,
-    examples_of,
-    learn_tokenizers,
-    read_texts,
-    training_examples,
-    write_held_out,
-)
+from nmt.experiment.texts import Texts, examples_of, learn_tokenizers, read_texts, training_examples, write_held_out
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import choose_device, environment, precision, prepare_process
 from nmt.training.logging import TrainingLog, forget_after
@@ -227,6 +220,8 @@ class _Training:
     def _save(self, event: Validated | Failed | Finished) -> None:
         """Keep the state, and the weights where they are the best so far."""
         progress, metric = event.progress, self.config.training.early_stopping.metric
+        if isinstance(event, Validated):
+            self.folder.keep_weights(parameters(self.model), progress.step, self.config.training.keep_last)
         if isinstance(event, Validated) and event.improved:
             write_tensors(self.folder.weights_file, parameters(self.model), {"step": progress.step})
         write_tensors(self.folder.state_file, *capture(self.model, self.optimizer, progress))
@@ -275,8 +270,8 @@ class _Training:
                     readout, weight, bias = decoded.readout_BTR, self.model.output, self.model.output_bias
                     total += token_scores(readout, batch.target_BT, batch.target_mask_BT, weight, bias)
             loss = total.negative_log_likelihood / total.tokens
-            found = self._opened().translator(beam=1).translate(valid.source, before=valid.before)
-            texts = [translation.texts[0] for translation in found]
+            translator = self._opened().translator({"beam": 1, "coverage_penalty": 0.0})
+            texts = [found.texts[0] for found in translator.translate(valid.source, before=valid.before)]
             return {
                 "loss": loss,
                 "perplexity": math.exp(min(loss, 700.0)),

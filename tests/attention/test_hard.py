@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from nmt.attention.base import Attended
-from nmt.attention.hard import HardAttention, HardState, place
+from nmt.attention.hard import HardAttention, HardState
 from nmt.attention.normalizers import softmax
 from nmt.attention.soft import SoftAttention
 from nmt.config.model import ModelSection
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.loss import Loss, score_function, training_loss
-from nmt.uniform import seeds
+from nmt.uniform import draw, seeds
 
 WIDTH = 4
 
@@ -261,7 +261,7 @@ def test_draws_come_as_often_as_their_weight_says(weights: list[float], padding:
     weights_S = torch.tensor(weights + [0.0] * padding, dtype=torch.float64) / total
     count = 1000
     uniform_T = (torch.arange(count, dtype=torch.float64) + 0.5) / count
-    found_T = place(weights_S.expand(1, count, -1), uniform_T.unsqueeze(0))[0]
+    found_T = draw(weights_S.expand(1, count, -1), uniform_T.unsqueeze(0))[0]
     shares_S = torch.bincount(found_T, minlength=len(weights_S)) / count
     close(shares_S.double(), weights_S, 1.5 / count)
     assert (weights_S[found_T] > 0).all()
@@ -270,9 +270,9 @@ def test_draws_come_as_often_as_their_weight_says(weights: list[float], padding:
 @pytest.mark.parametrize("edge", [0.0, 1.0 - 2.0**-53])
 def test_no_edge_draws_what_has_no_weight(edge: float) -> None:
     weights_BTS = torch.tensor([[[0.0, 0.3, 0.7, 0.0]]])
-    position = place(weights_BTS, torch.tensor([[edge]], dtype=torch.float64))
+    position = draw(weights_BTS, torch.tensor([[edge]], dtype=torch.float64))
     assert position.item() == (1 if edge == 0.0 else 2)
-    assert place(torch.zeros(1, 1, 3), torch.tensor([[edge]], dtype=torch.float64)).item() == 0
+    assert draw(torch.zeros(1, 1, 3), torch.tensor([[edge]], dtype=torch.float64)).item() == 0
 
 
 def test_outside_training_the_most_probable_position_is_read() -> None:

@@ -318,9 +318,9 @@ def test_ends_of_text(run: Path, text: str, lines: int) -> None:
 def test_search_settings_can_be_given(run: Path, opened: Any, corpus: Any) -> None:
     source = corpus.folder / "test.en"
     greedy = done("translate", "--run", run, "--input", source, "--beam", "1").split("\n")[:-1]
-    assert greedy == [one.texts[0] for one in opened.translator(beam=1).translate(corpus.lines("test.en"))]
+    assert greedy == [one.texts[0] for one in opened.translator({"beam": 1}).translate(corpus.lines("test.en"))]
     short = done("translate", "--run", run, "--input", source, "--beam", "9", "--length-penalty", "0").split("\n")[:-1]
-    expected = opened.translator(beam=9, length_penalty=0.0).translate(corpus.lines("test.en"))
+    expected = opened.translator({"beam": 9, "length_penalty": 0.0}).translate(corpus.lines("test.en"))
     assert short == [one.texts[0] for one in expected]
     for option, *values in (
         ("--beam", "0", "two"),

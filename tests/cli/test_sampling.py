@@ -42,7 +42,8 @@ def test_a_line_is_translated_by_seed_and_number_alone(opened: Run, corpus: obje
     lines = corpus.lines("test.en")  # type: ignore[attr-defined]
 
     def texts(seed: int | None, batch: int, first: int = 0) -> list[str]:
-        translator = opened.translator(beam=beam, batch_size=batch, seed=seed)
+        changes = {"beam": beam, "batch_size": batch}
+        translator = opened.translator(changes, seed=seed or 1, draw_attention=seed is not None)
         return [one.texts[0] for one in translator.stream(lines[first:], first=first, read_ahead=3)]
 
     drawn = texts(1, 8)
@@ -54,7 +55,7 @@ def test_a_line_is_translated_by_seed_and_number_alone(opened: Run, corpus: obje
 
 
 def test_equal_lines_are_drawn_for_each_by_itself(opened: Run) -> None:
-    found = opened.translator(beam=1, seed=1).translate(["the cat sees a house ."] * 12)
+    found = opened.translator({"beam": 1}, draw_attention=True).translate(["the cat sees a house ."] * 12)
     assert len({one.texts[0] for one in found}) > 1
 
 

@@ -1,6 +1,7 @@
 """From a line to pieces and back, and where each piece stands."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +247,76 @@ def test_a_missing_or_damaged_tokenizer_is_named(tmp_path: Path, content: Any) -
     with pytest.raises(CheckpointError, match=rf"^{re.escape(str(path))}: ") as error:
         load_tokenizer(path, kind="bpe")
     assert "\n" not in str(error.value)
+
+
+# Bytes, and what a model may write.
+
+
+@pytest.fixture(scope="module")
+def with_bytes() -> dict[str, Tokenizer]:
+    return {
+        kind: train_tokenizer(
+            LINES,
+            kind=kind,
+            vocabulary_size=SIZES[kind] + 256,
+            character_coverage=1.0,
+            what="text",
+            byte_fallback=True,
+        ).tokenizer
+        for kind in KINDS
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("line", ["a dog 猫 sees", "\U0001f600", "the \U0001f600猫, cat", "Ελλάδα and a cat"])
+def test_unknown_characters_become_bytes_and_come_back(
+    with_bytes: dict[str, Tokenizer], learnt: dict[str, Tokenizer], kind: str, line: str
+) -> None:
+    pieces = with_bytes[kind].encode(line)
+    assert UNKNOWN not in pieces.numbers
+    assert UNKNOWN in learnt[kind].encode(line).numbers
+    assert with_bytes[kind].decode(pieces.numbers) == line
+    written = with_bytes[kind].written(pieces.numbers)
+    assert written.spans[0][0] == 0
+    assert written.spans[-1][1] == len(line)
+    assert all(one[0] <= one[1] == other[0] for one, other in pairwise(written.spans))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_a_model_writes_is_one_line(with_bytes: dict[str, Tokenizer], kind: str) -> None:
+    tokenizer = with_bytes[kind]
+    numbers = [tokenizer._processor.piece_to_id(f"<0x{byte:02X}>") for byte in (0x0A, 0x0D, 0xE2, 0x0A, 0xFF)]
+    assert UNKNOWN not in numbers
+    for count in range(1, 6):
+        assert not set(tokenizer.decode(numbers[:count])) & {"\n", "\r"}
+        spans = tokenizer.written(numbers[:count]).spans
+        assert all(begin <= end for begin, end in spans)
+        assert spans[-1][1] == len(tokenizer.decode(numbers[:count]))
+
+
+def test_unknown_pieces_have_no_text(learnt: dict[str, Tokenizer]) -> None:
+    for tokenizer in learnt.values():
+        assert tokenizer.decode([UNKNOWN, *tokenizer.encode("the dog").numbers, UNKNOWN]).strip() == "the dog"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("start", ["the", "the dog", "猫 sees", "a 猫"])
+def test_text_begins_with_a_start_as_it_was_given(learnt: dict[str, Tokenizer], kind: str, start: str) -> None:
+    tokenizer = learnt[kind]
+    begun = tokenizer.encode(start).numbers
+    numbers = (*begun, *tokenizer.encode("cat .").numbers)
+    text = tokenizer.decode(numbers, start)
+    assert text == f"{start} cat ."
+    written = tokenizer.written(numbers, start)
+    assert written.spans[len(begun) - 1][1] <= len(start) + 1
+    assert written.spans[-1][1] == len(text)
+    assert text[slice(*written.spans[-1])].strip() in (".", "cat .")
+    assert tokenizer.decode(begun, start) == start
+
+
+def test_which_pieces_grow_a_word() -> None:
+    lines = ["the dogs, they're 7 x-rays e\u0301 我们来了 ほん."] * 4
+    tokenizer = learn("char", lines, 60)
+    grows = {tokenizer._processor.id_to_piece(n): grown for n, grown in enumerate(tokenizer.grows_word) if n > END}
+    assert all(grows[one] for one in "thedogs7")
+    assert not any(grows[one] for one in ("▁", ",", ".", "'", "-", "我", "们", "ほ"))

@@ -2,9 +2,11 @@
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
+from typing import Any
 
 import pytest
 import torch
@@ -19,10 +21,13 @@ from nmt.decoding import beam
 from nmt.decoding.beam import beam_search
 from nmt.decoding.forced import forced_decode
 from nmt.decoding.greedy import greedy_search
+from nmt.decoding.rules import Prefixes
+from nmt.decoding.sample import Sampling, distribution, sample_search
 from nmt.decoding.search import Hypothesis, SearchSettings, length_penalty, log_probabilities
 from nmt.decoding.translate import Translator
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
+from nmt.uniform import seeds
 
 CPU = torch.device("cpu")
 WORDS = (4, 5, 6)
@@ -37,19 +42,19 @@ SOURCES: list[tuple[int, ...]] = [(4,), (5, 6, 4), (6, 6), (4, 5, 6, 4, 5, 6, 5)
 
 
 @dataclass(frozen=True)
-class Prefixes:
+class Read:
     """The state of the fake model: each hypothesis's source and what it has read so far."""
 
     rows: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 
-    def reorder(self, index_N: Tensor, *, within: bool = False) -> "Prefixes":
-        return Prefixes(tuple(self.rows[index] for index in index_N.tolist()))
+    def reorder(self, index_N: Tensor, *, within: bool = False) -> "Read":
+        return Read(tuple(self.rows[index] for index in index_N.tolist()))
 
 
 @dataclass(frozen=True)
 class FakeStep:
     logits_NV: Tensor
-    state: Prefixes
+    state: Read
 
 
 class Fake:
@@ -66,16 +71,16 @@ class Fake:
         logits_V[END] += self.end
         return logits_V
 
-    def start(self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None) -> Prefixes:
+    def start(self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None) -> Read:
         rows = zip(source_BS, mask_BS, strict=True)
-        return Prefixes(tuple((tuple(source[mask].tolist()), ()) for source, mask in rows))
+        return Read(tuple((tuple(source[mask].tolist()), ()) for source, mask in rows))
 
-    def step(self, previous_N: Tensor, state: Prefixes) -> FakeStep:
+    def step(self, previous_N: Tensor, state: Read) -> FakeStep:
         self.steps += 1
         rows = tuple(
             (source, (*prefix, piece)) for (source, prefix), piece in zip(state.rows, previous_N.tolist(), strict=True)
         )
-        return FakeStep(torch.stack([self.logits(*row) for row in rows]), Prefixes(rows))
+        return FakeStep(torch.stack([self.logits(*row) for row in rows]), Read(rows))
 
     def log_probability(self, source: tuple[int, ...], pieces: tuple[int, ...]) -> float:
         """Of a translation and its end, straight from the tables."""
@@ -86,19 +91,29 @@ class Fake:
         return total
 
 
-def settings(width: int, alpha: float, longest: int) -> SearchSettings:
+def settings(width: int, alpha: float, longest: int, **others: Any) -> SearchSettings:
     """At most `longest` pieces, whatever the source."""
-    return SearchSettings(beam=width, length_penalty=alpha, max_length_ratio=0.0, max_length_add=longest)
+    return SearchSettings(beam=width, length_penalty=alpha, max_length_ratio=0.0, max_length_add=longest, **others)
 
 
-def brute_force(model: Fake, source: tuple[int, ...], longest: int, alpha: float) -> list[Hypothesis]:
-    """Every translation of at most `longest` pieces, best first."""
+def brute_force(
+    model: Fake,
+    source: tuple[int, ...],
+    longest: int,
+    penalty: Callable[[int], float],
+    allowed: Callable[[tuple[int, ...]], bool] = lambda pieces: True,
+) -> list[Hypothesis]:
+    """Every translation of at most `longest` pieces, best first; `penalty` counts the end."""
     found = []
     for length in range(longest + 1):
-        for pieces in product(WORDS, repeat=length):
+        for pieces in filter(allowed, product(WORDS, repeat=length)):
             total = model.log_probability(source, pieces)
-            found.append(Hypothesis(pieces, total, total / ((5 + length + 1) / 6) ** alpha))
+            found.append(Hypothesis(pieces, total, total / penalty(length + 1)))
     return sorted(found, key=lambda hypothesis: -hypothesis.score)
+
+
+def wu(alpha: float) -> Callable[[int], float]:
+    return lambda length: ((5 + length) / 6) ** alpha
 
 
 def close(found: Hypothesis, wanted: Hypothesis) -> bool:
@@ -134,7 +149,7 @@ def test_the_widest_beam_is_brute_force(alpha: float, seed: int) -> None:
     width = (len(WORDS) + 1) ** longest
     found = beam_search(model, SOURCES, settings(width, alpha, longest), CPU, wanted=width)
     for source, hypotheses in zip(SOURCES, found, strict=True):
-        wanted = brute_force(model, source, longest, alpha)
+        wanted = brute_force(model, source, longest, wu(alpha))
         assert len(hypotheses) == len(wanted) == 40
         assert all(close(one, other) for one, other in zip(hypotheses, wanted, strict=True))
 
@@ -145,7 +160,17 @@ def test_the_best_of_the_widest_beam_is_the_best_of_all_with_early_stopping(alph
         model = Fake(seed, end=float(seed % 3))
         found = beam_search(model, SOURCES, settings(64, alpha, 3), CPU)
         for source, hypotheses in zip(SOURCES, found, strict=True):
-            assert close(hypotheses[0], brute_force(model, source, 3, alpha)[0])
+            assert close(hypotheses[0], brute_force(model, source, 3, wu(alpha))[0])
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_plain_length_normalisation_is_brute_force_too(alpha: float) -> None:
+    model = Fake(7, end=1.0)
+    for wanted in (1, 64):
+        found = beam_search(model, SOURCES, settings(64, alpha, 3, plain_length=True), CPU, wanted=wanted)
+        for source, hypotheses in zip(SOURCES, found, strict=True):
+            expected = brute_force(model, source, 3, lambda length: length**alpha)[:wanted]
+            assert all(close(one, other) for one, other in zip(hypotheses, expected, strict=True))
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -243,7 +268,7 @@ def test_stopping_early_changes_nothing_and_saves_steps(alpha: float, monkeypatc
         model = Fake(seed, end=1.0)
         early.append(beam_search(model, SOURCES, settings(4, alpha, 12), CPU))
         saved -= model.steps
-    monkeypatch.setattr(beam._Sentence, "decided", lambda self, best_live, wanted, alpha: False)
+    monkeypatch.setattr(beam._Sentence, "decided", lambda self, best_live, wanted, settings: best_live == -math.inf)
     for seed in range(15):
         model = Fake(seed, end=1.0)
         assert early[seed] == beam_search(model, SOURCES, settings(4, alpha, 12), CPU)
@@ -255,7 +280,7 @@ def test_finished_sentences_leave_the_batch() -> None:
     rows = []
 
     class Counting(Fake):
-        def step(self, previous_N: Tensor, state: Prefixes) -> FakeStep:
+        def step(self, previous_N: Tensor, state: Read) -> FakeStep:
             rows.append(len(previous_N))
             return super().step(previous_N, state)
 
@@ -299,17 +324,204 @@ def test_log_probabilities_are_natural_wide_and_leave_the_logits_alone() -> None
     before = logits_NV.clone()
     scores_NV = log_probabilities(logits_NV)
     assert torch.equal(logits_NV, before)
-    torch.testing.assert_close(scores_NV[:, END:], logits_NV.log_softmax(dim=1)[:, END:])
-    assert scores_NV[:, [PADDING, UNKNOWN, BEGIN]].eq(-math.inf).all()
+    torch.testing.assert_close(scores_NV, logits_NV.log_softmax(dim=1))
     assert log_probabilities(logits_NV.bfloat16()).dtype == torch.float32
     assert log_probabilities(logits_NV.double()).dtype == torch.float64
 
 
 def test_the_length_penalty_by_hand() -> None:
+    assert length_penalty(9, 0.5, plain=True) == 3.0
+    assert length_penalty(9, 0.0, plain=True) == 1.0
     assert length_penalty(1, 1.0) == 1.0
     assert length_penalty(7, 1.0) == 2.0
     assert length_penalty(19, 0.5) == 2.0
     assert length_penalty(40, 0.0) == 1.0
+
+
+# What may be written.
+
+
+def repeats(pieces: tuple[int, ...], size: int) -> bool:
+    ngrams = [pieces[start : start + size] for start in range(len(pieces) - size + 1)]
+    return len(set(ngrams)) < len(ngrams)
+
+
+RULES: list[tuple[dict[str, Any], Callable[[tuple[int, ...]], bool]]] = [
+    ({"min_length_add": 2}, lambda pieces: len(pieces) >= 2),
+    ({"no_repeat_ngram": 1}, lambda pieces: not repeats(pieces, 1)),
+    ({"no_repeat_ngram": 2}, lambda pieces: not repeats(pieces, 2)),
+    ({"no_repeat_ngram": 1, "min_length_add": 3}, lambda pieces: len(pieces) >= 3 and not repeats(pieces, 1)),
+]
+
+
+@pytest.mark.parametrize(("rule", "allowed"), RULES, ids=lambda value: str(value) if isinstance(value, dict) else "")
+def test_the_widest_beam_is_brute_force_over_what_is_allowed(
+    rule: dict[str, Any], allowed: Callable[[tuple[int, ...]], bool]
+) -> None:
+    for seed in range(3):
+        model = Fake(seed)
+        found = beam_search(model, SOURCES, settings(256, 0.7, 4, **rule), CPU, wanted=256)
+        for source, hypotheses in zip(SOURCES, found, strict=True):
+            expected = brute_force(model, source, 4, wu(0.7), allowed)
+            assert all(close(one, other) for one, other in zip(hypotheses, expected, strict=True))
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize(("rule", "allowed"), RULES, ids=lambda value: str(value) if isinstance(value, dict) else "")
+def test_narrow_searches_write_only_what_is_allowed(
+    rule: dict[str, Any], allowed: Callable[[tuple[int, ...]], bool], width: int
+) -> None:
+    model = Fake(2)
+    asked = settings(width, 1.0, 3, **rule)
+    found = beam_search(model, SOURCES, asked, CPU, wanted=width)
+    assert all(allowed(one.pieces) for several in found for one in several)
+    if width == 1:
+        greedy = greedy_search(model, SOURCES, asked, CPU)
+        assert all(close(one[0], other) for one, other in zip(found, greedy, strict=True))
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_where_rules_leave_nothing_the_end_may_come_early(width: int) -> None:
+    asked = settings(width, 1.0, 9, no_repeat_ngram=1, min_length_add=7)  # three words, and seven are wanted
+    for several in beam_search(Fake(1), SOURCES, asked, CPU, wanted=width):
+        assert several
+        assert all(sorted(one.pieces) == list(WORDS) for one in several)
+
+
+def test_the_shortest_length_follows_the_source_and_never_passes_the_longest() -> None:
+    asked = SearchSettings(3, 1.0, max_length_ratio=2.0, max_length_add=1, min_length_ratio=1.5, min_length_add=4)
+    assert [asked.min_length(len(source)) for source in SOURCES] == [3, 7, 5, 14]
+    for source, several in zip(SOURCES, beam_search(Fake(1, end=5.0), SOURCES, asked, CPU, wanted=3), strict=True):
+        assert all(asked.min_length(len(source)) <= len(one.pieces) <= asked.max_length(len(source)) for one in several)
+        assert several[0].log_probability == pytest.approx(
+            Fake(1, end=5.0).log_probability(source, several[0].pieces), abs=1e-4
+        )
+
+
+FOLLOWS = torch.ones(PIECES, dtype=torch.bool)
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_prefix_comes_first_and_the_best_that_goes_on_from_it_follows(width: int) -> None:
+    starts = [(4, 4), (), (6,), (5, 6, 5)]
+    model, asked = Fake(3), settings(64 if width > 1 else 1, 0.8, 3)
+    prefixes = Prefixes(starts, FOLLOWS)
+    if width == 1:
+        found = [[one] for one in greedy_search(model, SOURCES, asked, CPU, prefixes=prefixes)]
+    else:
+        found = beam_search(model, SOURCES, asked, CPU, wanted=64, prefixes=prefixes)
+    for source, start, several in zip(SOURCES, starts, found, strict=True):
+        expected = brute_force(model, source, 3, wu(0.8), lambda pieces: pieces[: len(start)] == start)  # noqa: B023
+        assert all(one.pieces[: len(start)] == start for one in several)
+        if width > 1:
+            assert all(close(one, other) for one, other in zip(several, expected, strict=True))
+        assert several[0].log_probability == pytest.approx(model.log_probability(source, several[0].pieces), abs=1e-4)
+    free = greedy_search(model, SOURCES, settings(1, 0.8, 3), CPU)[1]
+    assert width > 1 or close(found[1][0], free)
+
+
+def test_a_prefix_is_written_whatever_other_rules_say() -> None:
+    start = (UNKNOWN, 5, 5, 5, 5)
+    asked = settings(2, 1.0, 3, no_repeat_ngram=1)
+    (several,) = beam_search(Fake(1), [(4, 5)], asked, CPU, wanted=2, prefixes=Prefixes([start], FOLLOWS))
+    assert [one.pieces for one in several] == [start]  # already beyond the longest length
+    assert several[0].log_probability == pytest.approx(Fake(1).log_probability((4, 5), start), abs=1e-4)
+
+
+def test_after_a_prefix_stands_what_may_follow_it() -> None:
+    follows_V = torch.tensor([piece != 4 for piece in range(PIECES)])
+    prefixes = Prefixes([(5,), ()], follows_V)
+    found = beam_search(Fake(1), [(4, 5)] * 2, settings(64, 1.0, 3), CPU, wanted=64, prefixes=prefixes)
+    assert {one.pieces[1:2] for one in found[0]} == {(), (5,), (6,)}
+    assert any(one.pieces[2:] == (4,) for one in found[0])  # later, it is a piece like any other
+    assert {one.pieces[:1] for one in found[1]} == {(), (4,), (5,), (6,)}
+
+
+# Sampling.
+
+MANY = 4000
+
+
+def drawn(model: Any, sources: Sequence[tuple[int, ...]], how: Sampling, lines: Sequence[int], **others: Any) -> Any:
+    line_B = seeds(1, torch.tensor(lines))
+    return sample_search(model, sources, settings(1, 1.0, 2, **others), CPU, how, line_B)
+
+
+def test_samples_come_as_often_as_the_model_says() -> None:
+    model = Fake(4)
+    found = drawn(model, [(5, 6)] * MANY, Sampling(), range(MANY))
+    counts = Counter(one.pieces for one in found)
+    # Padding, unknown and begin are never drawn, so every step's rest is larger by their share.
+    texts = [pieces for length in range(3) for pieces in product(WORDS, repeat=length)]
+    shares = [tempered(model, (5, 6), pieces, Sampling()) for pieces in texts]
+    assert sum(shares) == pytest.approx(1.0)
+    for pieces, share in zip(texts, shares, strict=True):
+        deviation = math.sqrt(share * (1 - share) / MANY)
+        assert abs(counts[pieces] / MANY - share) < 5 * deviation + 1e-9, pieces
+    for one in found[:20]:
+        assert one.log_probability == pytest.approx(model.log_probability((5, 6), one.pieces), abs=1e-4)
+
+
+def tempered(model: Fake, source: tuple[int, ...], pieces: tuple[int, ...], how: Sampling) -> float:
+    """The probability that `pieces` are drawn, at most two before the end: step by step, in plain Python."""
+    read, share = (BEGIN,), 1.0
+    for piece in (*pieces, END):
+        logits_V = model.logits((*source, END), read)
+        weights = {one: math.exp(float(logits_V[one]) / how.temperature) for one in (END, *WORDS)}
+        share *= 1.0 if len(read) == 3 else weights[piece] / sum(weights.values())
+        read = (*read, piece)
+    return share
+
+
+def test_temperature_sharpens() -> None:
+    model, how = Fake(4), Sampling(temperature=0.5)
+    counts = Counter(one.pieces for one in drawn(model, [(5, 6)] * MANY, how, range(MANY)))
+    for pieces in ((4,), (5,), (6,), ()):
+        share = tempered(model, (5, 6), pieces, how)
+        assert abs(counts[pieces] / MANY - share) < 5 * math.sqrt(share * (1 - share) / MANY) + 1e-9
+    cold = drawn(model, SOURCES, Sampling(temperature=1e-300), range(4))
+    greedy = greedy_search(model, SOURCES, settings(1, 1.0, 2), CPU)
+    assert all(close(one, other) for one, other in zip(cold, greedy, strict=True))
+
+
+def test_what_is_drawn_from_by_hand() -> None:
+    scores_NV = torch.tensor([[0.1, 0.4, 0.2, 0.3, 0.0]]).log()
+    for how, expected in (
+        (Sampling(), [0.1, 0.4, 0.2, 0.3, 0.0]),
+        (Sampling(top_k=2), [0.0, 4 / 7, 0.0, 3 / 7, 0.0]),
+        (Sampling(top_k=9), [0.1, 0.4, 0.2, 0.3, 0.0]),
+        (Sampling(top_p=0.39), [0.0, 1.0, 0.0, 0.0, 0.0]),
+        (Sampling(top_p=0.5), [0.0, 4 / 7, 0.0, 3 / 7, 0.0]),
+        (Sampling(top_p=0.85), [0.0, 4 / 9, 2 / 9, 3 / 9, 0.0]),
+        (Sampling(top_p=1.0), [0.1, 0.4, 0.2, 0.3, 0.0]),
+        (Sampling(top_k=3, top_p=0.5), [0.0, 4 / 7, 0.0, 3 / 7, 0.0]),
+        (Sampling(temperature=0.5), [1 / 30, 16 / 30, 4 / 30, 9 / 30, 0.0]),
+        (Sampling(temperature=0.5, top_p=0.6), [0.0, 16 / 25, 0.0, 9 / 25, 0.0]),
+        (Sampling(top_k=1), [0.0, 1.0, 0.0, 0.0, 0.0]),
+    ):
+        torch.testing.assert_close(distribution(scores_NV, how), torch.tensor([expected]).double())
+    equal_NV = distribution(torch.zeros(1, 6), Sampling(top_k=2))
+    assert equal_NV.count_nonzero() == 2  # of equals no more than were asked for
+
+
+@pytest.mark.parametrize("attention", KINDS, ids=str)
+def test_neighbours_and_batches_draw_nothing_else(attention: dict[str, object]) -> None:
+    model, how = tiny_model(attention), Sampling(temperature=6.0, top_p=0.95)
+    sources = [*SOURCES, (9, 9, 8), (10,)]
+    alone = [drawn(model, [source], how, [line])[0] for line, source in enumerate(sources)]
+    assert all(close(one, other) for one, other in zip(drawn(model, sources, how, range(6)), alone, strict=True))
+    some = drawn(model, [sources[3], sources[0]], how, [3, 0])
+    assert close(some[0], alone[3])
+    assert close(some[1], alone[0])
+    again = drawn(model, [sources[3]] * 30, how, range(30))
+    assert len({one.pieces for one in again}) > 5
+
+
+def test_samples_obey_the_rules() -> None:
+    for one in drawn(Fake(1), [(4,)] * 200, Sampling(temperature=3.0), range(200), min_length_add=1, no_repeat_ngram=1):
+        assert len(one.pieces) >= 1
+        assert not repeats(one.pieces, 1)
+        assert set(one.pieces) <= set(WORDS)
 
 
 # Text in, text out.

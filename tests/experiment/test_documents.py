@@ -5,6 +5,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,10 +15,12 @@ from nmt.config.schema import Config
 from nmt.data.batching import Example
 from nmt.data.corpus import ParallelText
 from nmt.data.documents import sentences_before
+from nmt.decoding.search import length_penalty
 from nmt.errors import ConfigError, DataError
 from nmt.experiment.contrast import contrast, read_wrong
 from nmt.experiment.document import document_alignments
 from nmt.experiment.run import Run, open_run
+from nmt.experiment.score import score_text
 from nmt.experiment.texts import read_texts
 from nmt.experiment.train import start_training
 from tests.conftest import Corpus, tiny_settings
@@ -92,7 +95,7 @@ def text_of(documents: Sequence[tuple[tuple[str, str], ...]]) -> ParallelText:
 
 
 def translated(run: Run, lines: Sequence[str], **options: Any) -> list[str]:
-    return [one.texts[0] for one in run.translator(**options).translate(lines)]
+    return [one.texts[0] for one in run.translator(options).translate(lines)]
 
 
 def pronouns_right(found: Sequence[str], documents: Sequence[tuple[tuple[str, str], ...]]) -> float:
@@ -129,6 +132,23 @@ def test_neighbours_batches_and_parts_change_nothing(run: Run) -> None:
     before = run.before([line for line, _ in full], [name for _, name in full])
     named = run.translator().translate([line for line, _ in full], before=before)
     assert [one.texts[0] for one in named] == [text for text in expected if text]
+
+
+def test_scores_of_documents_are_those_of_a_forced_pass(run: Run) -> None:
+    lines = lines_of(TEST, 0)[:6]
+    found = run.translator({"beam": 3, "coverage_penalty": 0.2}).translate(lines, 3)
+    contexts = run.contexts(lines)
+    for translation, context in zip(found, contexts, strict=True):
+        for one in translation.hypotheses if translation.source_pieces else ():
+            (forced,) = run.forced([Example(translation.source_pieces, one.pieces, context)])
+            assert one.log_probability == pytest.approx(float(forced.log_probabilities.sum()), abs=1e-4)
+            missing = np.log(np.minimum(forced.weights[0].mean(axis=0).sum(axis=0)[:-1], 1.0)).sum()
+            total = one.log_probability / length_penalty(len(one.pieces) + 1, run.config.decoding.length_penalty)
+            assert one.score == pytest.approx(total + 0.2 * missing, abs=1e-3)
+    text = ParallelText(tuple(lines), tuple(one.texts[0] for one in found))
+    for score, one in zip(score_text([run], text).log_probabilities, found, strict=True):
+        if run.target.encode(one.texts[0]).numbers == one.hypotheses[0].pieces:
+            assert score == pytest.approx(one.hypotheses[0].log_probability, abs=1e-4)
 
 
 def test_the_forced_pass_tells_where_it_looked(run: Run) -> None:

@@ -55,7 +55,7 @@ def test_every_mix_trains_and_is_the_same_after_loading(
     sources, references = corpus.lines("test.en"), corpus.lines("test.de")
     translated = [one.texts[0] for one in opened.translator().translate(sources)]
     assert translated == read_lines(tmp_path / "run" / "test.hyp")
-    one_by_one = [opened.translator(batch_size=1).translate([source])[0].texts[0] for source in sources]
+    one_by_one = [opened.translator({"batch_size": 1}).translate([source])[0].texts[0] for source in sources]
     assert one_by_one == translated
     links = [one.links for one in align_given(opened, sources, references)]
     assert links == [one.possible for one in read_links(tmp_path / "run" / "test.ref.links")]
