@@ -19,6 +19,7 @@ from nmt.cli.aer import aer
 from nmt.cli.align import align
 from nmt.cli.average import average
 from nmt.cli.bench import bench
+from nmt.cli.compare import compare
 from nmt.cli.evaluate import evaluate
 from nmt.cli.score import score
 from nmt.cli.train import train
@@ -79,6 +80,7 @@ app.command()(evaluate)
 app.command()(align)
 app.command()(score)
 app.command()(average)
+app.command()(compare)
 app.command()(bench)
 app.command()(aer)
 app.add_typer(config.app, name="config")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from nmt.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from sacrebleu import BLEU
     from sacrebleu.metrics.base import Metric
 
 # sacreBLEU is imported inside the functions: it takes as long to load as all else that a quick command needs.
@@ -151,8 +152,8 @@ def bleu_by_length(
     edges = list(edges)
     if edges != sorted(set(edges)) or (edges and edges[0] < 0):
         raise ConfigError(f"length edges {edges}: allowed are whole numbers from 0 up, each above the one before")
-    _check(sources, references, "sources")
-    _check(hypotheses, references, "hypotheses")
+    check_lines(sources, references, "sources")
+    check_lines(hypotheses, references, "hypotheses")
     members: list[list[int]] = [[] for _ in range(len(edges) + 1)]
     for number, length in enumerate(word_lengths(sources)):
         members[bisect.bisect_left(edges, length)].append(number)
@@ -170,7 +171,24 @@ def bleu_by_length(
     ]
 
 
-def _bleu_metric(tokenize: str | None) -> "Metric":
+def metrics_for(tokenize: str | None) -> "dict[str, Metric]":
+    """sacreBLEU's metrics as `bleu`, `chrf` and `ter` use them, by their names in sacreBLEU; errors as for `bleu`."""
+    from sacrebleu import CHRF, TER
+
+    return {"BLEU": _bleu_metric(tokenize), "chrF2": CHRF(), "TER": TER()}
+
+
+def word_tokenizer(tokenize: str | None) -> Callable[[str], list[str]]:
+    """What splits a line into words as BLEU does; errors as for `bleu`."""
+    tokenizer = _bleu_metric(tokenize).tokenizer
+
+    def split(line: str) -> list[str]:
+        return tokenizer(line.rstrip()).split()  # type: ignore[no-any-return]
+
+    return split
+
+
+def _bleu_metric(tokenize: str | None) -> "BLEU":
     from sacrebleu import BLEU
 
     if tokenize is not None and tokenize not in BLEU.TOKENIZERS:
@@ -193,9 +211,9 @@ def _score(
     samples: int,
     seed: int,
 ) -> Score:
-    _check(hypotheses, references, "hypotheses")
+    check_lines(hypotheses, references, "hypotheses")
     metric = make_metric()
-    with _sacrebleu_seed(seed):
+    with sacrebleu_seed(seed):
         try:
             score = metric.corpus_score(hypotheses, [references], n_bootstrap=samples)
         except TypeError:
@@ -211,7 +229,7 @@ def _score(
     return Score(score.name, score.score, higher_is_better, signature, half_width)
 
 
-def _check(texts: Sequence[str], references: Sequence[str], name: str) -> None:
+def check_lines(texts: Sequence[str], references: Sequence[str], name: str) -> None:
     """Raise DataError unless there are as many `texts` as references; sacreBLEU cuts the longer list in silence."""
     if len(texts) != len(references):
         raise DataError(
@@ -223,7 +241,7 @@ def _check(texts: Sequence[str], references: Sequence[str], name: str) -> None:
 
 
 @contextmanager
-def _sacrebleu_seed(seed: int) -> Iterator[None]:
+def sacrebleu_seed(seed: int) -> Iterator[None]:
     """Set the seed of sacreBLEU's resampling, which it takes from the environment alone, then put back what was."""
     before = os.environ.get("SACREBLEU_SEED")
     os.environ["SACREBLEU_SEED"] = str(seed)

@@ -56,14 +56,14 @@ def evaluate_run(
     return Evaluation(scores, tuple(buckets), len(text), None if wrong is None else contrast(run, text, wrong))
 
 
-def run_names(folders: Sequence[Path]) -> list[str]:
+def run_names(folders: Sequence[Path], *, option: str = "--run ") -> list[str]:
     """What runs are called side by side: their folders' names, and where two of these are equal, the paths as given.
 
-    Raises ConfigError where a run is given twice.
+    Raises ConfigError where a run is given twice; `option` is what stands before it on the command line.
     """
     resolved = [folder.resolve() for folder in folders]
     for number, folder in enumerate(folders):
         if resolved[number] in resolved[:number]:
-            raise ConfigError(f"--run {folder}: is given twice; give each run once")
+            raise ConfigError(f"{option}{folder}: is given twice; give each run once")
     names = [folder.name for folder in resolved]
     return [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
