@@ -87,6 +87,7 @@ DRAWING = (
     "nmt.alignment.plot_arcs",
     "nmt.evaluation.plot",
     "nmt.experiment.plot",
+    "nmt.sweep.plot",
 )
 
 ONLY_IN = {
@@ -98,6 +99,9 @@ ONLY_IN = {
     "sacrebleu": ("nmt.evaluation.bleu", "nmt.evaluation.significance"),
     "safetensors": ("nmt.checkpoint",),
     "entmax": ("nmt.attention.normalizers",),
+    "optuna": ("nmt.sweep.study",),
+    "sqlalchemy": ("nmt.sweep.study",),
+    "jinja2": ("nmt.sweep.page",),
     "pydantic": ("nmt.config",),
     "yaml": ("nmt.config",),
     "rich": ("nmt.training.logging", "nmt.cli"),
@@ -107,6 +111,7 @@ WITHOUT_TORCH = (
     "nmt.config",
     "nmt.evaluation",
     "nmt.alignment.links",
+    "nmt.sweep.plan",
     "nmt.cli",
     "nmt.errors",
     "nmt.files",
@@ -200,9 +205,9 @@ def test_a_module_imports_only_what_its_layer_may(module: str) -> None:
         ("nmt.alignment.links", "nmt.alignment.matrix"),
         ("nmt.checkpoint", "nmt.experiment.run"),
         ("nmt.experiment.run", "nmt.cli.app"),
-        ("nmt.experiment.run", "nmt.sweep"),
+        ("nmt.experiment.run", "nmt.sweep.work"),
         ("nmt.model.build", "nmt.experiment.run"),
-        ("nmt.sweep", "nmt.cli.app"),
+        ("nmt.sweep.work", "nmt.cli.app"),
         ("nmt.errors", "nmt.files"),
         ("nmt.alignment.units", "nmt.alignment.links"),
         ("nmt.cli.app", "nmt.__main__"),

@@ -21,7 +21,9 @@ from nmt.cli.average import average
 from nmt.cli.bench import bench
 from nmt.cli.compare import compare
 from nmt.cli.evaluate import evaluate
+from nmt.cli.report import report
 from nmt.cli.score import score
+from nmt.cli.sweep import sweep
 from nmt.cli.train import train
 from nmt.cli.translate import translate
 from nmt.errors import NmtError
@@ -81,6 +83,8 @@ app.command()(align)
 app.command()(score)
 app.command()(average)
 app.command()(compare)
+app.command()(sweep)
+app.command()(report)
 app.command()(bench)
 app.command()(aer)
 app.add_typer(config.app, name="config")

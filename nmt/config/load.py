@@ -26,8 +26,8 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> Config:
     Raises:
         ConfigError: the file cannot be read, is no YAML, or does not describe a config; an override is malformed.
     """
-    data = parse_yaml(_read(path), str(path))
-    return _with_absolute_paths(parse_config(data, str(path), overrides), path.parent)
+    data = parse_yaml(read_yaml_text(path), str(path))
+    return with_absolute_paths(parse_config(data, str(path), overrides), path.parent)
 
 
 def parse_config(data: object, where: str, overrides: Sequence[str] = ()) -> Config:
@@ -44,13 +44,25 @@ def parse_config(data: object, where: str, overrides: Sequence[str] = ()) -> Con
     data, touched = deepcopy(data), []
     for override in overrides:
         touched += _apply(data, override)
+    found = validate(data, Config)
+    if isinstance(found, Config):
+        return found
+    raise ConfigError(in_lines(where, [_blame(problem, touched) for problem in found]))
+
+
+def validate(data: object, section: type[_Model]) -> _Model | list[Problem]:
+    """The SECTION that plain DATA describes, or everything that is wrong with it."""
     try:
-        return Config.model_validate(data)
+        return section.model_validate(data)
     except ValidationError as error:
-        problems = [_blame(problem, touched) for problem in describe(error, Config)]
+        return describe(error, section)
+
+
+def in_lines(where: str, problems: Sequence[str]) -> str:
+    """The text of an error in WHERE: one line for each problem; of several, the first line is their number."""
     if len(problems) == 1:
-        raise ConfigError(f"{where}: {problems[0]}")
-    raise ConfigError("\n  ".join([f"{where}: {len(problems)} errors", *problems]))
+        return f"{where}: {problems[0]}"
+    return "\n  ".join([f"{where}: {len(problems)} errors", *problems])
 
 
 def changed(section: _Model, changes: Mapping[str, object], name: str) -> _Model:
@@ -83,25 +95,26 @@ def config_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
 
 
-def _read(path: Path) -> str:
+def read_yaml_text(path: Path, shelf: Path = Path("configs")) -> str:
+    """The text of a YAML file. Raises ConfigError where there is none, with the one on the SHELF that was meant."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ConfigError(f"{path}: not found{_suggest(path)}") from None
+        raise ConfigError(f"{path}: not found{_suggest(path, shelf)}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _suggest(path: Path) -> str:
-    """The config in configs/ that was probably meant."""
-    known = sorted(file.stem for file in Path("configs").glob("*.yaml"))
+def _suggest(path: Path, shelf: Path) -> str:
+    """The file on the shelf that was probably meant."""
+    known = sorted(file.stem for file in shelf.glob("*.yaml"))
     # Without the ending, which all have in common, so that only a name that is nearly right is near.
     near = get_close_matches(path.stem, known, n=1, cutoff=0.75)
     if near:
-        return f" (did you mean {Path('configs', near[0])}.yaml?)"
-    return f"; configs/ has: {', '.join(f'{name}.yaml' for name in known)}" if known else ""
+        return f" (did you mean {shelf / near[0]}.yaml?)"
+    return f"; {shelf}/ has: {', '.join(f'{name}.yaml' for name in known)}" if known else ""
 
 
 def _apply(data: dict[str, Any], override: str) -> list[str]:
@@ -110,7 +123,16 @@ def _apply(data: dict[str, Any], override: str) -> list[str]:
     keys = [key.strip() for key in path.split(".")]
     if not equals or not all(keys):
         raise ConfigError(f"--set {override!r}: give it as section.key=value, such as training.max_steps=500")
-    value = parse_yaml(text, f"--set {path.strip()}")
+    where = f"--set {path.strip()}"
+    return set_key(data, keys, parse_yaml(text, where), where)
+
+
+def set_key(data: dict[str, Any], keys: Sequence[str], value: object, where: str) -> list[str]:
+    """Change plain DATA at the path KEYS, making sections on the way; returns the paths that this set or created.
+
+    Raises:
+        ConfigError: what is on the way is not a section; WHERE says who asked for it.
+    """
     names = [quote_key(key) for key in keys]
     touched, here = [".".join(names)], data
     for depth, key in enumerate(keys[:-1], start=1):
@@ -119,7 +141,7 @@ def _apply(data: dict[str, Any], override: str) -> list[str]:
             touched.append(".".join(names[:depth]))
         here = here[key]
         if not isinstance(here, dict):
-            raise ConfigError(f"--set {path.strip()}: {'.'.join(names[:depth])} is not a section, so it has no keys")
+            raise ConfigError(f"{where}: {'.'.join(names[:depth])} is not a section, so it has no keys")
     here[keys[-1]] = value
     return touched
 
@@ -130,14 +152,15 @@ def _blame(problem: Problem, touched: list[str]) -> str:
     return f"--set {problem}" if given else str(problem)
 
 
-def _with_absolute_paths(section: _Model, folder: Path) -> _Model:
+def with_absolute_paths(section: _Model, folder: Path) -> _Model:
+    """The section with relative paths made absolute: from the working directory where they exist, else from FOLDER."""
     changes: dict[str, object] = {}
     for name in type(section).model_fields:
         value = getattr(section, name)
         if isinstance(value, Path):
             changes[name] = _absolute(value, folder)
         elif isinstance(value, BaseModel):
-            changes[name] = _with_absolute_paths(value, folder)
+            changes[name] = with_absolute_paths(value, folder)
     return section.model_copy(update=changes)
 
 

@@ -44,7 +44,7 @@ def plot_by_length(runs: Mapping[str, Sequence[LengthBucket]], path: Path) -> li
     return notes
 
 
-def draw_by_length(runs: Mapping[str, Sequence[LengthBucket]]) -> tuple[Figure, list[str]]:
+def draw_by_length(runs: Mapping[str, Sequence[LengthBucket]], *, legend: bool = True) -> tuple[Figure, list[str]]:
     """Draw the picture that `plot_by_length` writes, and return it with the same notes."""
     buckets = next(iter(runs.values()))
     for others in runs.values():
@@ -58,7 +58,7 @@ def draw_by_length(runs: Mapping[str, Sequence[LengthBucket]]) -> tuple[Figure, 
         axes = figure.add_subplot()
         lines = [_draw_line(axes, number, values) for number, values in enumerate(runs.values())]
         _draw_axes(axes, buckets)
-        if len(runs) > 1:
+        if legend and len(runs) > 1:
             _draw_legend(canvas, lines, names, families)
     return figure, notes
 

@@ -1,0 +1,121 @@
+"""The same sentences, translated by every setting: texts, alignments and BLEU by length, from the run folders alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nmt.alignment.export import read_json_lines
+from nmt.alignment.matrix import AlignmentMatrix
+from nmt.data.corpus import read_lines
+from nmt.errors import DataError
+from nmt.evaluation.bleu import LengthBucket, bleu_by_length, tokenizer_for
+from nmt.sweep.results import Result
+from nmt.sweep.summary import Setting
+
+_SHOWN = 8
+"""Sentences on the page, where runs have not drawn more or fewer."""
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A setting's translation of a sentence, and where it looked, if it drew that."""
+
+    setting: str
+    number: int
+    text: str
+    matrix: AlignmentMatrix | None
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the test text; its source and reference are None where the files are no longer there."""
+
+    number: int
+    source: str | None
+    reference: str | None
+    translations: Sequence[Translated]
+
+
+def same_sentences(settings: Sequence[Setting]) -> list[Sentence]:
+    """The test sentences whose alignments were drawn, by the first run of each setting."""
+    firsts = [setting.results[0] for setting in settings]
+    texts = [_hypotheses(result) for result in firsts]
+    maps = [_matrices(result) for result in firsts]
+    source, reference = _test_text(firsts)
+    drawn = sorted({index for found in maps for index in found}) or range(min(_SHOWN, max(map(len, texts), default=0)))
+    return [
+        Sentence(
+            index + 1,
+            _line(source, index),
+            _line(reference, index),
+            [
+                Translated(setting.name, number, _line(texts[number], index) or "", maps[number].get(index))
+                for number, setting in enumerate(settings)
+                if _line(texts[number], index) is not None
+            ],
+        )
+        for index in drawn
+    ]
+
+
+def lengths(settings: Sequence[Setting]) -> dict[str, list[LengthBucket]]:
+    """BLEU by the number of source words of each setting, the mean over its seeds; empty where the texts are gone."""
+    source, reference = _test_text([result for setting in settings for result in setting.results])
+    if source is None or reference is None or len(source) != len(reference):
+        return {}
+    found = {}
+    for setting in settings:
+        texts = [(result, _hypotheses(result)) for result in setting.results]
+        seeds = [
+            bleu_by_length(source, lines, reference, tokenize=tokenizer_for(result.config.data.target_language))
+            for result, lines in texts
+            if len(lines) == len(source)
+        ]
+        if seeds:
+            found[setting.name] = [_mean(buckets) for buckets in zip(*seeds, strict=True)]
+    return found
+
+
+def _mean(buckets: Sequence[LengthBucket]) -> LengthBucket:
+    scores = [bucket.bleu for bucket in buckets if bucket.bleu is not None]
+    return replace(buckets[0], bleu=sum(scores) / len(scores)) if scores else buckets[0]
+
+
+def _test_text(results: Sequence[Result]) -> tuple[list[str] | None, list[str] | None]:
+    """The test text of the runs: where all have the same, and it is still there or was held out and kept."""
+    found = {_test_files(result) for result in results}
+    if len(found) != 1:
+        return None, None
+    files = found.pop()
+    if files is None:
+        return None, None
+    try:
+        return read_lines(files[0]), read_lines(files[1])
+    except DataError:
+        return None, None
+
+
+def _test_files(result: Result) -> tuple[Path, Path] | None:
+    data, kept = result.config.data, result.folder.path / "held_out"
+    if data.test is not None:
+        return data.test.source, data.test.target
+    files = kept / f"test.{data.source_language}", kept / f"test.{data.target_language}"
+    return files if files[0].exists() else None
+
+
+def _hypotheses(result: Result) -> list[str]:
+    try:
+        return read_lines(result.folder.path / "test.hyp")
+    except DataError:
+        return []  # a run without a test text
+
+
+def _matrices(result: Result) -> Mapping[int, AlignmentMatrix]:
+    file = result.folder.alignments / "test.hyp.jsonl"
+    if not file.exists():
+        return {}  # attention none
+    return {one.index: one.matrix for one in read_json_lines(file) if one.index is not None}
+
+
+def _line(lines: Sequence[str] | None, index: int) -> str | None:
+    return lines[index] if lines is not None and index < len(lines) else None

@@ -1,0 +1,62 @@
+"""The sweeps in configs/sweeps load, and expand to the runs that they promise."""
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from nmt.config.load import differences, load_config
+from nmt.sweep import plan as planning
+from nmt.sweep.plan import load_plan
+
+ROOT = Path(__file__).resolve().parents[2]
+SWEEPS = ROOT / "configs" / "sweeps"
+
+
+@pytest.fixture(autouse=True)
+def _from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def kinds() -> list[str]:
+    """The names of the zoo."""
+    spec = importlib.util.spec_from_file_location("zoo", ROOT / "scripts" / "zoo.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return list(module.KINDS)
+
+
+def test_attention_has_every_kind_of_the_zoo_as_in_its_own_config() -> None:
+    runs = load_plan(SWEEPS / "attention.yaml").grid()
+    seeds = Counter(run.choices["attention"] for run in runs)
+    assert list(seeds) == kinds()
+    assert sorted(name for name, count in seeds.items() if count == 2) == ["bahdanau", "local_p", "luong", "multihead"]
+    assert set(seeds.values()) == {1, 2}
+    for run in runs:
+        own = load_config(ROOT / "configs" / f"{run.choices['attention']}.yaml")
+        allowed = {"name", "seed", "training.max_minutes"}
+        assert set(differences(own, run.config)) <= allowed, run.name
+        assert run.config.model == own.model
+
+
+def test_multi30k_gives_each_model_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_missing_files", lambda data: [])  # the corpus is fetched, not shipped
+    runs = load_plan(SWEEPS / "multi30k.yaml").grid()
+    assert {run.choices["model"]: run.config.model.decoder.type for run in runs} == {
+        "bahdanau": "gru",
+        "luong": "gru",
+        "luong_no_feeding": "gru",
+        "local_p": "gru",
+        "multihead": "gru",
+        "transformer": "transformer",
+    }
+    limits = {(run.config.training.max_steps, run.config.training.max_epochs) for run in runs}
+    assert limits == {(None, None)}
+    assert {run.config.training.max_minutes for run in runs} == {12}
+    transformer = load_config(ROOT / "configs" / "multi30k_transformer.yaml")
+    run = next(run for run in runs if run.choices["model"] == "transformer")
+    changed = {"name", "training.max_epochs", "training.max_minutes"}
+    assert set(differences(transformer, run.config)) == changed
