@@ -102,6 +102,7 @@ ONLY_IN = {
     "optuna": ("nmt.sweep.study",),
     "sqlalchemy": ("nmt.sweep.study",),
     "jinja2": ("nmt.sweep.page",),
+    "torch.utils.tensorboard": ("nmt.experiment.tensorboard",),
     "pydantic": ("nmt.config",),
     "yaml": ("nmt.config",),
     "rich": ("nmt.training.logging", "nmt.cli"),

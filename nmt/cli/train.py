@@ -1,5 +1,6 @@
 """`nmt train`: tokenizer, training, validation, and at the end scores and alignments of the test text."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -21,11 +22,15 @@ def train(
         bool, typer.Option("--resume", help="Go on with a stopped run, exactly where it stopped.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run that is there.")] = False,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write event files for TensorBoard, too, into RUN/tensorboard.")
+    ] = False,
     device: DeviceOption = "auto",
 ) -> None:
     """Train a model from a config, then score it on the test text and draw its alignments."""
     from nmt.config.load import load_config
     from nmt.experiment.run import RUNS
+    from nmt.experiment.tensorboard import event_files
     from nmt.experiment.train import resume_training, start_training
 
     if resume and overwrite:
@@ -37,11 +42,12 @@ def train(
     loaded = load_config(config, changes or []) if config is not None else None
     folder = run if run is not None else RUNS / loaded.name if loaded is not None else None
     assert folder is not None
-    if resume:
-        trained = resume_training(loaded, folder, changes=changes or [], device=device)
-    else:
-        assert loaded is not None
-        trained = start_training(loaded, folder, overwrite=overwrite, device=device)
+    with event_files(folder) if tensorboard else nullcontext():
+        if resume:
+            trained = resume_training(loaded, folder, changes=changes or [], device=device)
+        else:
+            assert loaded is not None
+            trained = start_training(loaded, folder, overwrite=overwrite, device=device)
     if trained.interrupted:
         raise typer.Exit(130)
     typer.echo(folder)
