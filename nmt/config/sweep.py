@@ -86,4 +86,5 @@ class SweepSection(Section):
     """Which runs are made, and which of them are ended early."""
     storage: str | None = None
     """URL of the database that holds the sweep's state, such as postgresql://host/name, so that several machines may
-    work on it; default: SQLite in the sweep's folder."""
+    work on it, by the same command; the sweep's folder is then to lie on a disk that they share, so that each can go on
+    with another's runs. Default: SQLite in the sweep's folder."""

@@ -111,10 +111,11 @@ def _hypotheses(result: Result) -> list[str]:
 
 
 def _matrices(result: Result) -> Mapping[int, AlignmentMatrix]:
-    file = result.folder.alignments / "test.hyp.jsonl"
-    if not file.exists():
-        return {}  # attention none
-    return {one.index: one.matrix for one in read_json_lines(file) if one.index is not None}
+    try:
+        found = read_json_lines(result.folder.alignments / "test.hyp.jsonl")
+    except DataError:
+        return {}  # attention none has no such file
+    return {one.index: one.matrix for one in found if one.index is not None}
 
 
 def _line(lines: Sequence[str] | None, index: int) -> str | None:

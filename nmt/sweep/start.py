@@ -23,8 +23,8 @@ def open_sweep(plan: Plan, path: Path, *, resume: bool, jobs: int = 1, device: s
     if resume:
         study.retry_failed()
     if not folder.exists():
-        names = [axis.name for axis in plan.axes]
-        folder.describe(name=plan.section.name, objective=plan.objective, axes=names)
+        section, names = plan.section, [axis.name for axis in plan.axes]
+        folder.describe(name=section.name, objective=plan.objective, axes=names, sampler=section.search.sampler)
     if plan.section.search.sampler == "grid":
         _list(plan, folder)
     return Worker(plan, folder, study, jobs=jobs, device=device)

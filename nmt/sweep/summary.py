@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nmt.errors import CheckpointError
+from nmt.errors import NmtError
 from nmt.sweep.folder import Record, SweepFolder
 from nmt.sweep.metrics import METRICS, VALIDATION
 from nmt.sweep.results import Result, read_result
@@ -48,7 +48,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Summary:
-    """All of a sweep: its settings, in the order of the plan, and lines on the runs that are not in their means."""
+    """All of a sweep: its settings, and lines on the runs that are not in their means.
+
+    Settings of a grid stand in the order of the plan; those of a search, which has none, with the best first.
+    """
 
     name: str
     objective: str
@@ -91,11 +94,20 @@ def summarise(folder: SweepFolder) -> Summary:
             continue
         try:
             results.append(read_result(record, folder))
-        except CheckpointError as error:
+        except NmtError as error:
             left_out.append(f"{record.name}: {error}")
     settings = [Setting(_name(choices, members), dict(choices), members, results)
                 for choices, (members, results) in groups.items()]  # fmt: skip
+    if description["sampler"] != "grid":
+        settings = _best_first(settings, description["objective"])
     return Summary(description["name"], description["objective"], description["axes"], settings, left_out)
+
+
+def _best_first(settings: Sequence[Setting], objective: str) -> list[Setting]:
+    """Sorted by the objective, those without it last."""
+    means = {setting.name: spread.mean for setting in settings if (spread := setting.spread(objective))}
+    sign = -1 if METRICS[objective].higher_is_better else 1
+    return sorted(settings, key=lambda setting: (setting.name not in means, sign * means.get(setting.name, 0.0)))
 
 
 def _name(choices: Sequence[tuple[str, str]], members: Sequence[Record]) -> str:

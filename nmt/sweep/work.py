@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
-from nmt.errors import CheckpointError
+from nmt.errors import NmtError
 from nmt.sweep.child import Child
 from nmt.sweep.folder import Record, State, SweepFolder
 from nmt.sweep.metrics import VALIDATION
@@ -138,7 +138,7 @@ class Worker:
     def _finish(self, claim: Claim) -> None:
         try:
             result = read_result(self._record(claim, "done"), self._folder)
-        except CheckpointError as error:
+        except NmtError as error:
             self._fail(claim, str(error))
             return
         value = result.value(self._plan.objective)
@@ -181,7 +181,7 @@ class Worker:
     def _done(self, row: Row) -> Row:
         try:
             result = read_result(Record(row.name, 0, {}, 0, "done"), self._folder)
-        except CheckpointError:  # trained on another machine, whose disk this one does not see
+        except NmtError:  # trained on another machine, whose disk this one does not see
             return row
         score, speed = result.value(self._watched), result.value("tokens_per_second")
         return Row(row.name, row.state, row.reason, result.meta.get("step"), score, speed)

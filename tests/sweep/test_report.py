@@ -32,7 +32,7 @@ Add = Callable[..., Path]
 @pytest.fixture
 def folder(tmp_path: Path) -> SweepFolder:
     found = SweepFolder(tmp_path / "out")
-    found.describe(name="a <script>alert(1)</script>", objective="bleu", axes=["size"])
+    found.describe(name="a <script>alert(1)</script>", objective="bleu", axes=["size"], sampler="grid")
     return found
 
 
@@ -123,6 +123,16 @@ def test_the_budget_is_stated_beneath_or_in_a_column_where_it_differs(add: Add, 
     table = make_table(summarise(folder))
     assert table.names == ["size", "budget"]
     assert [row[1].text for row in table.rows] == ["max_steps 100"] * 2 + ["max_steps 100, max_minutes 12"]
+
+
+def test_a_search_has_the_best_first(folder: SweepFolder, add: Add) -> None:
+    for size, value in (("a", 10.0), ("b", 30.0), ("c", 20.0)):
+        add(size, 1, value)
+    assert [setting.choices["size"] for setting in summarise(folder).settings] == ["a", "b", "c"]
+    for objective, order in (("test_bleu", ["b", "c", "a"]), ("test_aer", ["a", "b", "c"])):
+        folder.describe(name="search", objective=objective, axes=["size"], sampler="tpe")
+        folder.write(Record("bad", 9, {"size": "bad"}, 1, "failed"))
+        assert [setting.choices["size"] for setting in summarise(folder).settings] == [*order, "bad"]
 
 
 def test_csv_holds_the_numbers_as_they_are(swept: SweepFolder) -> None:
