@@ -64,8 +64,12 @@ def show(
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON schema of a config, for editors."""
+def schema(
+    sweep: Annotated[bool, typer.Option("--sweep", help="That of a sweep's YAML instead.")] = False,
+) -> None:
+    """Print the JSON schema of a config, for editors: every key, its meaning, its range and its default."""
     from nmt.config.load import config_schema
+    from nmt.config.schema import Config
+    from nmt.config.sweep import SweepSection
 
-    typer.echo(json.dumps(config_schema(), indent=2, ensure_ascii=False))
+    typer.echo(json.dumps(config_schema(SweepSection if sweep else Config), indent=2, ensure_ascii=False))

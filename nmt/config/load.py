@@ -90,9 +90,9 @@ def differences(a: Config, b: Config) -> list[str]:
     return list(_differences(a.model_dump(), b.model_dump(), ""))
 
 
-def config_schema() -> dict[str, Any]:
-    """The JSON schema of a config, with a description of every key, for editors."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+def config_schema(section: type[BaseModel] = Config) -> dict[str, Any]:
+    """The JSON schema of a config, or of another YAML, with a description of every key, for editors."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **section.model_json_schema()}
 
 
 def read_yaml_text(path: Path, shelf: Path = Path("configs")) -> str:

@@ -68,3 +68,12 @@ def test_schema_is_json() -> None:
     code, output, _ = run("schema")
     assert code == 0
     assert json.loads(output) == config_schema()
+
+
+def test_schema_of_a_sweep_describes_every_key() -> None:
+    code, output, _ = run("schema", "--sweep")
+    schema = json.loads(output)
+    assert code == 0
+    assert {"config", "axes", "variants", "seeds", "search", "storage"} <= schema["properties"].keys()
+    for section in (schema, *schema["$defs"].values()):
+        assert all("description" in key for key in section["properties"].values())

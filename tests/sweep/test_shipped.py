@@ -60,3 +60,21 @@ def test_multi30k_gives_each_model_the_same_budget(monkeypatch: pytest.MonkeyPat
     run = next(run for run in runs if run.choices["model"] == "transformer")
     changed = {"name", "training.max_epochs", "training.max_minutes"}
     assert set(differences(transformer, run.config)) == changed
+
+
+def test_the_example_in_the_readme_is_a_sweep(tmp_path: Path) -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Many experiments", 1)[1]
+    yaml = section.split("```yaml\n", 1)[1].split("```", 1)[0]
+    (tmp_path / "example.yaml").write_text(yaml, encoding="utf-8")
+    runs = load_plan(tmp_path / "example.yaml").grid()
+    assert [run.name for run in runs] == [
+        "bahdanau-dropout0.1-seed1",
+        "bahdanau-dropout0.1-seed2",
+        "bahdanau-dropout0.3-seed1",
+        "bahdanau-dropout0.3-seed2",
+        "luong-dropout0.1-seed1",
+        "luong-dropout0.3-seed1",
+    ]
+    search = yaml.replace("# search", "search").replace("  instead of the whole grid", "").replace("[1, 2] ", "[1] ")
+    (tmp_path / "search.yaml").write_text(search.replace(", seeds: [1]}", "}"), encoding="utf-8")
+    assert load_plan(tmp_path / "search.yaml").section.search.pruner == "median"
