@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt.cli.options import DeviceOption, JsonOption
+from nmt.cli.options import DeviceOption, DocumentsOption, JsonOption
 from nmt.cli.runs import chosen_run
 from nmt.cli.streams import tell
 from nmt.errors import ConfigError
@@ -26,6 +26,7 @@ def compare(
     sentences: Annotated[
         int, typer.Option("--sentences", min=0, help="How many of the sentences that differ most are shown.")
     ] = 5,
+    documents: DocumentsOption = None,
     json_output: JsonOption = False,
     device: DeviceOption = "auto",
 ) -> None:
@@ -38,13 +39,15 @@ def compare(
     if len(runs) < 2:
         raise ConfigError(f"{runs[0]}: is the only run; give two or more, the first of them the baseline")
     from nmt.data.corpus import read_parallel
+    from nmt.data.documents import read_names
     from nmt.experiment.compare import compare_runs
     from nmt.experiment.evaluate import run_names
 
     names = run_names(runs, option="")
     text = read_parallel(source, reference)
+    ends = None if documents is None else read_names(documents, text.source, source)
     opened = {name: chosen_run(path, device) for name, path in zip(names, runs, strict=True)}
-    comparison = compare_runs(opened, text, sentences=sentences)
+    comparison = compare_runs(opened, text, sentences=sentences, names=ends)
     for note in comparison.notes:
         tell(note)
     if json_output:

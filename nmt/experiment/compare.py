@@ -51,16 +51,19 @@ class Comparison:
         }
 
 
-def compare_runs(runs: Mapping[str, Run], text: ParallelText, *, sentences: int) -> Comparison:
+def compare_runs(
+    runs: Mapping[str, Run], text: ParallelText, *, sentences: int, names: Sequence[str] | None = None
+) -> Comparison:
     """Translate a text with each run, and compare; `sentences` is how many differing ones are wanted of each pair.
 
-    The target language and the training text are the first run's.
+    The target language and the training text are the first run's. `names` tell the documents of lines apart, for those
+    runs to which they count; raises ConfigError where they count to none.
     """
     first = next(iter(runs.values()))
     tokenize = tokenizer_for(first.config.data.target_language)
-    translated = {
-        name: [found.texts[0] for found in run.translator().translate(text.source)] for name, run in runs.items()
-    }
+    if not any(_minds_documents(run) for run in runs.values()):
+        first.before(text.source, names)  # which refuses names
+    translated = {name: _translations(run, text, names) for name, run in runs.items()}
     base, *others = translated
     scores = {name: sentence_scores(lines, text.target) for name, lines in translated.items()}
     differences = {
@@ -70,6 +73,15 @@ def compare_runs(runs: Mapping[str, Run], text: ParallelText, *, sentences: int)
     frequencies, notes = _frequencies(first, text, translated, tokenize)
     tests = paired_tests(translated, text.target, tokenize=tokenize)
     return Comparison(tests, differences, frequencies, len(text), notes)
+
+
+def _minds_documents(run: Run) -> bool:
+    return run.config.data.document_context > 0
+
+
+def _translations(run: Run, text: ParallelText, names: Sequence[str] | None) -> list[str]:
+    before = run.before(text.source, names if _minds_documents(run) else None)
+    return [found.texts[0] for found in run.translator().translate(text.source, before=before)]
 
 
 def _differences(

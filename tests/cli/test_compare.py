@@ -95,3 +95,12 @@ def test_mistakes_are_told_in_one_line(trained: Trained, young: Path, text: tupl
         assert (code, output) == (2, "")
         assert errors.startswith(f"nmt: {message}")
         assert errors.count("\n") == 1
+
+
+def test_documents_are_refused_where_they_count_to_no_run(
+    trained: Trained, young: Path, text: tuple[object, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "names.txt").write_text("one\n" * 8, encoding="utf-8")
+    code, output, errors = nmt("compare", trained.folder.path, young, *text, "--documents", tmp_path / "names.txt")
+    assert (code, output) == (2, "")
+    assert "leave --documents out" in errors
