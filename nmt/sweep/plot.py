@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from nmt.alignment.matrix import AlignmentMatrix
-from nmt.alignment.plot import own_settings
+from nmt.alignment.picture import own_settings
 from nmt.evaluation.bleu import LengthBucket
 from nmt.evaluation.plot import draw_by_length, look_of
 from nmt.sweep.metrics import METRICS
