@@ -46,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "nmt.alignment": BASE,
     "nmt.alignment.links": BASE,
     "nmt.alignment.matrix": {*BASE, "nmt.decoding"},
+    "nmt.alignment.symmetrize": {*BASE, "nmt.alignment.links"},
     "nmt.alignment.units": {*BASE, "nmt.alignment.matrix"},
     "nmt.alignment.document": {*BASE, "nmt.alignment.matrix", "nmt.alignment.units"},
     "nmt.alignment.export": {*BASE, "nmt.alignment.links", "nmt.alignment.matrix"},

@@ -106,6 +106,16 @@ def argmax_links(weights_TS: np.ndarray[Any, Any]) -> frozenset[Link]:
     return frozenset((int(best_T[target]), int(target)) for target in np.flatnonzero(usable_T))
 
 
+def threshold_links(weights_TS: np.ndarray[Any, Any], threshold: float) -> frozenset[Link]:
+    """Link every target word to all source words whose weight is at least `threshold`: none, one or many.
+
+    `weights_TS` is [T, S], a row for each target word. Raises ConfigError where the threshold is no positive weight.
+    """
+    check_threshold(threshold)
+    weights_TS = np.asarray(weights_TS)
+    return frozenset((int(source), int(target)) for target, source in np.argwhere(weights_TS >= threshold))
+
+
 def diagonal_links(source_length: int, target_length: int) -> frozenset[Link]:
     """Link every target word to the source word beside it on the diagonal, without looking at any text.
 
@@ -140,6 +150,12 @@ def check_base(base: int) -> None:
     """Raise ConfigError unless `base`, the number of a sentence's first word, is 0 or 1."""
     if base not in (0, 1):
         raise ConfigError(f"links counted from {base}: allowed are 0 and 1; give the number of the first word")
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise ConfigError unless a threshold of weights is above 0 and at most 1."""
+    if not 0 < threshold <= 1:
+        raise ConfigError(f"--threshold {threshold}: allowed are weights above 0 and up to 1, such as 0.2")
 
 
 def _opening(where: str) -> str:

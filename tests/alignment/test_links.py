@@ -15,6 +15,7 @@ from nmt.alignment.links import (
     format_links,
     parse_links,
     read_links,
+    threshold_links,
 )
 from nmt.errors import ConfigError, DataError
 
@@ -128,6 +129,20 @@ def test_argmax_agrees_with_a_plain_search(source: int, target: int, random) -> 
     weights = [[random.choice([0.0, 0.25, 0.5]) for _ in range(source)] for _ in range(target)]
     expected = {(row.index(max(row)), t) for t, row in enumerate(weights) if any(row)}
     assert argmax_links(np.array(weights)) == expected
+
+
+def test_a_threshold_takes_every_weight_that_reaches_it() -> None:
+    weights = np.array([[0.1, 0.7, 0.2], [0.4, 0.2, 0.4], [0.1, 0.1, 0.1], [float("nan")] * 3], dtype=np.float32)
+    assert threshold_links(weights, 0.2) == {(1, 0), (2, 0), (0, 1), (1, 1), (2, 1)}
+    assert threshold_links(weights, 0.41) == {(1, 0)}
+    assert threshold_links(np.array([[1.0, 0.0]]), 1.0) == {(0, 0)}
+    assert threshold_links(np.zeros((0, 3)), 0.5) == threshold_links(np.zeros((3, 0)), 0.5) == frozenset()
+
+
+@pytest.mark.parametrize("threshold", [0.0, -0.1, 1.01, float("nan")])
+def test_a_threshold_that_is_no_weight_is_an_error(threshold: float) -> None:
+    with pytest.raises(ConfigError, match=r"--threshold .*above 0 and up to 1"):
+        threshold_links(np.ones((1, 1)), threshold)
 
 
 @pytest.mark.parametrize(
