@@ -5,6 +5,7 @@ matplotlib's figures; S source, T target words.
 """
 
 import textwrap
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,11 @@ from matplotlib.legend import Legend
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 
+from nmt.alignment.fonts import choose_fonts
+from nmt.alignment.labels import labels_of, printable
 from nmt.alignment.links import Links, check_range
 from nmt.alignment.matrix import AlignmentMatrix
-from nmt.alignment.picture import (
-    LINE,
-    MAX_PIXELS,
-    SMALL,
-    check_suffix,
-    choose_fonts,
-    labels_of,
-    own_settings,
-    printable,
-    save_figure,
-    size_of,
-)
+from nmt.alignment.picture import LINE, MAX_PIXELS, SMALL, check_suffix, own_settings, save_figure, size_of
 
 EDGE = 0.08
 """Free space around a picture."""
@@ -115,8 +107,8 @@ def write_labels(
 ) -> tuple[list[Annotation], list[Annotation]]:
     """Write the words above and beside the map, each on a base line half a capital's height from its cell's middle.
 
-    Texts that are centred by their own height would stand out of line wherever a word has an Ü or a g. `size` is in
-    points.
+    Texts that are centred by their own height would stand out of line wherever a word has an Ü or a g. Words above run
+    upwards; a single Chinese, Japanese or Korean character stands upright. `size` is in points.
     """
     half, gap = 0.365 * size, GAP * 72  # points, 72 an inch
     common: dict[str, Any] = {
@@ -126,12 +118,18 @@ def write_labels(
         "family": families,
         "size": size,
     }
-    upright: dict[str, Any] = {"rotation": 90, "rotation_mode": "anchor", "ha": "left"}
+    upwards: dict[str, Any] = {"xytext": (half, gap), "rotation": 90, "rotation_mode": "anchor", "ha": "left"}
+    upright: dict[str, Any] = {"xytext": (0, gap + 0.12 * size), "ha": "center"}  # it reaches below its base line
     above = [
-        axes.annotate(word, (column, -0.5), (half, gap), **upright, **common) for column, word in enumerate(source)
+        axes.annotate(word, (column, -0.5), **(upright if _is_one_wide(word) else upwards), **common)
+        for column, word in enumerate(source)
     ]
     beside = [axes.annotate(word, (-0.5, row), (-gap, -half), ha="right", **common) for row, word in enumerate(target)]
     return above, beside
+
+
+def _is_one_wide(word: str) -> bool:
+    return len(word) == 1 and unicodedata.east_asian_width(word) in "WF"
 
 
 def draw_bar(figure: Figure) -> Axes:

@@ -15,8 +15,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
+from nmt.alignment.fonts import choose_fonts
+from nmt.alignment.labels import labels_of
 from nmt.alignment.matrix import AlignmentMatrix
-from nmt.alignment.picture import DOTS, SMALL, check_suffix, choose_fonts, labels_of, own_settings, save_figure, size_of
+from nmt.alignment.picture import DOTS, SMALL, check_suffix, own_settings, save_figure, size_of
 from nmt.alignment.plot import EDGE, GAP
 from nmt.alignment.plot_grid import SMALLER, Room, Rows, add_panels, lay_out_panels
 

@@ -16,9 +16,11 @@ from matplotlib.legend import Legend
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 
+from nmt.alignment.fonts import choose_fonts
+from nmt.alignment.labels import labels_of
 from nmt.alignment.links import Links, check_range
 from nmt.alignment.matrix import AlignmentMatrix
-from nmt.alignment.picture import DOTS, check_suffix, choose_fonts, labels_of, own_settings, save_figure, size_of
+from nmt.alignment.picture import DOTS, check_suffix, own_settings, save_figure, size_of
 from nmt.alignment.plot import BAR, EDGE, GAP, draw_bar, draw_legend, draw_map, fit_cell, outline, write_labels
 
 Rows = Sequence[Mapping[str, AlignmentMatrix]]

@@ -15,7 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from nmt.alignment.picture import check_suffix, choose_fonts, own_settings, printable, save_figure
+from nmt.alignment.fonts import choose_fonts
+from nmt.alignment.labels import printable, shortened
+from nmt.alignment.picture import check_suffix, own_settings, save_figure
 from nmt.evaluation.bleu import LengthBucket
 
 _FEW = 100  # sentences: on fewer, BLEU is too uncertain to be drawn like the rest
@@ -50,7 +52,7 @@ def draw_by_length(runs: Mapping[str, Sequence[LengthBucket]], *, legend: bool =
     for others in runs.values():
         if _bounds(others) != _bounds(buckets):
             raise ValueError("runs are drawn side by side where they translated the same text, in the same buckets")
-    names = [_shortened(printable(name)) for name in runs]
+    names = [shortened(printable(name), _LONGEST_NAME) for name in runs]
     families, notes = choose_fonts(names)
     with own_settings():
         figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=100, facecolor="white", layout="constrained")
@@ -130,8 +132,3 @@ def _draw_legend(canvas: FigureCanvasAgg, lines: list[Line2D], names: list[str],
         text.set_text(name)
     width = legend.get_window_extent(canvas.get_renderer()).width / figure.dpi  # type: ignore[no-untyped-call]
     figure.set_size_inches(_WIDTH + width, max(_HEIGHT, 0.25 * len(legend.get_texts()) + 0.3))
-
-
-def _shortened(name: str) -> str:
-    half = _LONGEST_NAME // 2
-    return name if len(name) <= _LONGEST_NAME else f"{name[:half]}…{name[1 - half :]}"

@@ -3,7 +3,6 @@
 import itertools
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,7 +12,6 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontManager
 from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
@@ -317,29 +315,10 @@ def test_blanks_and_control_characters_get_a_sign(tmp_path: Path) -> None:
     ElementTree.parse(tmp_path / "a.svg")
 
 
-def test_letters_without_a_font_give_one_note_a_script_and_no_warning(tmp_path: Path, monkeypatch) -> None:
-    only_base = FontManager.__new__(FontManager)
-    only_base.ttflist = [entry for entry in picture.fontManager.ttflist if entry.name == "DejaVu Sans"]
-    monkeypatch.setattr(picture, "fontManager", only_base)
-    if "font.enable_last_resort" in matplotlib.rcParams:  # it would draw the letters' scripts, and nothing would warn
-        monkeypatch.setitem(picture._SETTINGS, "font.enable_last_resort", False)
-    source = ["我们", "在", "。", "ひらがな", "안녕", "Größe", "Привет", "א", "a\u200db"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        notes = plot_alignment(matrix_of(source, ["खाना", "वे", "\U000130b8", "\U0001f9ff"]), tmp_path / "a.png")
-    assert sorted(notes) == [
-        "no font for Chinese, Japanese or Korean letters found: install fonts-noto-cjk",
-        "no font for Devanagari letters found: install fonts-noto-core",
-        "no font for Egyptian letters found: install fonts-noto-core",
-        "no font for the sign \U0001f9ff (U+1F9FF) found: install fonts-symbola",
-    ]
-
-
-def test_a_font_for_a_script_is_taken_where_it_is_installed(monkeypatch) -> None:
-    monkeypatch.setattr(picture, "_has", lambda family, letter: family == "Noto Sans Devanagari" or letter.isascii())
-    entry = type("Entry", (), {"name": "Noto Sans Devanagari"})
-    monkeypatch.setattr(picture.fontManager, "ttflist", [*picture.fontManager.ttflist, entry])
-    assert picture.choose_fonts(["a", "खाना"]) == (["DejaVu Sans", "Noto Sans Devanagari"], [])
+def test_a_single_east_asian_character_stands_upright_above_its_column() -> None:
+    figure, _ = draw_alignment(matrix_of(["窓", "は", "ab", "開く"], ["x"]))
+    turned = {text.get_text(): text.get_rotation() for text in texts_of(figure)}
+    assert (turned["窓"], turned["は"], turned["ab"], turned["開く"]) == (0, 0, 90, 90)
 
 
 def test_pyplot_stays_out() -> None:
