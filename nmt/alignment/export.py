@@ -1,4 +1,4 @@
-"""Alignments as files: JSON lines with words, weights and links, and plain Pharaoh links.
+"""Alignments as files: JSON lines or NumPy arrays with words, weights and links, and plain Pharaoh links.
 
 Each file gets its name when it is whole, so that a reader never meets half of one; its folder is made if missing.
 """
@@ -33,7 +33,7 @@ def write_json_lines(path: str | Path, alignments: Iterable[SentenceAlignment]) 
     Weights are rounded to 6 significant digits; `links` is a Pharaoh string. Raises DataError where the file cannot be
     written, ValueError on weights that are no finite numbers, which JSON cannot hold.
     """
-    with _whole_file(Path(path)) as file:
+    with _whole_text(Path(path)) as file:
         for alignment in alignments:
             json.dump(_to_object(alignment), file, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             file.write("\n")
@@ -58,9 +58,27 @@ def write_pharaoh(path: str | Path, sentences: Iterable[Iterable[Link]]) -> None
 
     Raises DataError where the file cannot be written.
     """
-    with _whole_file(Path(path)) as file:
+    with _whole_text(Path(path)) as file:
         for links in sentences:
             file.write(format_links(links) + "\n")
+
+
+def write_numpy(path: str | Path, alignments: Iterable[SentenceAlignment]) -> None:
+    """Write a NumPy archive (`.npz`, compressed) with four arrays for each sentence, numbered from 0 in their order.
+
+    `source_0` and `target_0` are the words (strings), `weights_0` is [T, S] float32, as it was computed, and `links_0`
+    is [links, 2] int64, source first, sorted. `numpy.load(path)` reads it; nothing in it is pickled. Raises DataError
+    where it cannot be written.
+    """
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    for number, alignment in enumerate(alignments):
+        matrix = alignment.matrix
+        arrays[f"source_{number}"] = np.array(matrix.source, dtype=np.str_)
+        arrays[f"target_{number}"] = np.array(matrix.target, dtype=np.str_)
+        arrays[f"weights_{number}"] = matrix.weights
+        arrays[f"links_{number}"] = np.array(sorted(alignment.links), dtype=np.int64).reshape(-1, 2)
+    with _whole_file(Path(path)) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # every name is an array's
 
 
 def _to_object(alignment: SentenceAlignment) -> dict[str, Any]:
@@ -105,10 +123,17 @@ def _words(read: object) -> tuple[str, ...]:
 
 
 @contextmanager
-def _whole_file(path: Path) -> Iterator[TextIO]:
+def _whole_text(path: Path) -> Iterator[TextIO]:
     """Open a text file for writing that gets the name `path` once it is whole and on the disk."""
+    with _whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+@contextmanager
+def _whole_file(path: Path) -> Iterator[Path]:
+    """A temporary file that gets the name `path` once it is whole and on the disk."""
     try:
-        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
+        with replacing(path) as temporary:
+            yield temporary
     except OSError as error:
         raise DataError(f"{path}: cannot be written ({error.strerror}); give a writable place with room") from error

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from nmt.alignment.export import SentenceAlignment, read_json_lines, write_json_lines, write_pharaoh
+from nmt.alignment.export import (
+    SentenceAlignment,
+    read_json_lines,
+    write_json_lines,
+    write_numpy,
+    write_pharaoh,
+)
 from nmt.alignment.links import read_links
 from nmt.alignment.matrix import AlignmentMatrix
 from nmt.errors import DataError
@@ -44,6 +50,23 @@ def test_what_is_written_is_read_back(tmp_path) -> None:
         assert (after.links, after.index) == (before.links, before.index)
         assert after.matrix.weights.shape == before.matrix.weights.shape
         np.testing.assert_allclose(after.matrix.weights, before.matrix.weights, rtol=5e-6)
+
+
+def test_a_numpy_archive_holds_words_weights_and_links_of_each_sentence_and_no_pickle(tmp_path) -> None:
+    write_numpy(tmp_path / "a.npz", iter([WORDS, NO_TARGET, NO_SOURCE]))
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as read:
+        assert sorted(read) == sorted(f"{n}_{i}" for n in ("source", "target", "weights", "links") for i in range(3))
+        for number, alignment in enumerate([WORDS, NO_TARGET, NO_SOURCE]):
+            assert tuple(read[f"source_{number}"].tolist()) == alignment.matrix.source
+            assert tuple(read[f"target_{number}"].tolist()) == alignment.matrix.target
+            weights = read[f"weights_{number}"]
+            assert weights.dtype == np.float32
+            np.testing.assert_array_equal(weights, alignment.matrix.weights)  # exact, where JSON lines are rounded
+            assert [tuple(link) for link in read[f"links_{number}"].tolist()] == sorted(alignment.links)
+    write_numpy(tmp_path / "none.npz", [])
+    assert list(np.load(tmp_path / "none.npz")) == []
+    with pytest.raises(DataError, match=": cannot be written"):
+        write_numpy(tmp_path / "a.npz" / "b.npz", [])
 
 
 def test_weights_that_json_cannot_hold_are_refused_and_nothing_is_left(tmp_path) -> None:
