@@ -53,6 +53,7 @@ ALLOWED: dict[str, set[str]] = {
     "nmt.alignment.labels": set(),
     "nmt.alignment.fonts": set(),
     "nmt.alignment.picture": {*BASE, "nmt.alignment.fonts"},
+    "nmt.alignment.html": {*BASE, "nmt.alignment.links", "nmt.alignment.export", "nmt.alignment.labels"},
     "nmt.alignment.plot": {*BASE, "nmt.alignment.links", "nmt.alignment.matrix", *PICTURES},
     "nmt.alignment.plot_grid": {*BASE, "nmt.alignment.links", "nmt.alignment.matrix", *PICTURES},
     "nmt.alignment.plot_arcs": {*BASE, "nmt.alignment.matrix", *PICTURES, "nmt.alignment.plot_grid"},
