@@ -134,6 +134,20 @@ def opened(trained: Trained) -> Run:
     return open_run(trained.folder.path, "cpu")
 
 
+@pytest.fixture(scope="session")
+def backwards(tiny_config: Callable[..., Config], corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run from German to English."""
+    files = {
+        f"data.{name}": f"{{source: '{corpus.folder}/{name}.de', target: '{corpus.folder}/{name}.en'}}"
+        for name in ("train", "valid")
+    }
+    changes = [f"{key}={value}" for key, value in files.items()]
+    languages = ["data.source_language=de", "data.target_language=en", "data.test=null"]
+    path = tmp_path_factory.mktemp("runs") / "reverse"
+    start_training(tiny_config(*changes, *languages, "training.max_steps=30"), path, device="cpu")
+    return open_run(path, "cpu")
+
+
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
     """The models here are too small for more than one thread to pay."""

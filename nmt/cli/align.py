@@ -1,85 +1,63 @@
 """`nmt align`: which source word each target word looked at, as links, matrices and pictures."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt.cli.align_files import FORMATS, MapFiles
-from nmt.cli.options import DeviceOption, JsonOption, RunOption
+from nmt.cli.align_links import LinkOptions, print_links
+from nmt.cli.align_options import (
+    ArcsOption,
+    ArraysOption,
+    FolderOption,
+    FormatOption,
+    GoldOption,
+    HeadOption,
+    HopOption,
+    LayerOption,
+    ReverseOption,
+    RunsOption,
+    SelfOption,
+    SymmetrizeOption,
+    TargetOption,
+    ThresholdOption,
+    UnitOption,
+)
+from nmt.cli.options import DeviceOption, JsonOption
 from nmt.cli.runs import chosen_run
 from nmt.cli.streams import input_lines, tell
 from nmt.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nmt.alignment.export import SentenceAlignment
     from nmt.alignment.links import Links
     from nmt.alignment.matrix import LayerChoice, MapChoice
     from nmt.experiment.align import Aligned
-    from nmt.experiment.maps import Looked
     from nmt.experiment.run import Run
 
 
-_TargetOption = Annotated[
-    Path | None,
-    typer.Option("--target", metavar="FILE", help="Its translation, to be aligned; default: the run's own."),
-]
-_GoldOption = Annotated[
-    Path | None, typer.Option("--gold", metavar="FILE", help="Gold links of source and target, for AER.")
-]
-_UnitOption = Annotated[
-    str | None, typer.Option("--unit", metavar="word|character|piece", help="What is aligned; default: the run's.")
-]
-_LayerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--layer",
-        metavar="N|all",
-        help="Of a Transformer, from 0, or all, each alone; default: the one that the run aligns by, which is said.",
-    ),
-]
-_HeadOption = Annotated[
-    str | None,
-    typer.Option(
-        "--head", metavar="N|mean|all", help="One head, from 0; the mean of all (default); or all, each alone."
-    ),
-]
-_HopOption = Annotated[
-    str | None,
-    typer.Option("--hop", metavar="N|mean|all", help="The same of a memory network's hops; default: the last one."),
-]
-_SelfOption = Annotated[
-    bool,
-    typer.Option(
-        "--self",
-        help="Instead: where the source's words look in their own sentence, by the encoder's self-attention (the "
-        "decoder's is not shown); default: its last layer, the mean of heads.",
-    ),
-]
-_FolderOption = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="Where links, matrices and pictures go.")
-]
-_ArcsOption = Annotated[bool, typer.Option("--arcs", help="With --self --plot: lines between words, not a grey map.")]
-
-
 def align(
-    run: RunOption = None,
+    run: RunsOption = None,
     source: Annotated[Path | None, typer.Option("--source", metavar="FILE", help="Text; default: stdin.")] = None,
-    target: _TargetOption = None,
-    gold: _GoldOption = None,
+    target: TargetOption = None,
+    gold: GoldOption = None,
     gold_base: Annotated[int, typer.Option("--gold-base", help="0 or 1: the number of the first word there.")] = 0,
-    unit: _UnitOption = None,
-    layer: _LayerOption = None,
-    head: _HeadOption = None,
-    hop: _HopOption = None,
-    own: _SelfOption = False,
+    reverse_run: ReverseOption = None,
+    symmetrize: SymmetrizeOption = None,
+    threshold: ThresholdOption = None,
+    unit: UnitOption = None,
+    layer: LayerOption = None,
+    head: HeadOption = None,
+    hop: HopOption = None,
+    own: SelfOption = False,
     plot: Annotated[bool, typer.Option("--plot", help="Draw each sentence's matrix.")] = False,
-    arcs: _ArcsOption = False,
-    form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Of the pictures.")] = "png",
-    folder: _FolderOption = Path("alignments"),
+    arcs: ArcsOption = False,
+    form: FormatOption = None,
+    arrays: ArraysOption = False,
+    folder: FolderOption = Path("alignments"),
     json_output: JsonOption = False,
     device: DeviceOption = "auto",
 ) -> None:
@@ -90,105 +68,194 @@ def align(
 
     --layer, --head or --hop all adds each map alone, DIR/alignments.layer0.head0.jsonl and so on, and draws them side
     by side; links and rate stay those of the default. With --self: DIR/self.jsonl, DIR/0001.self.png and so on.
+
+    --reverse-run adds DIR/links.forward.txt and DIR/links.reverse.txt. Several runs are all forced to give the same
+    --target; each writes into DIR/NAME, and they are drawn side by side.
     """
     from nmt.alignment.matrix import parse_choice, parse_layer
-    from nmt.experiment.self_attention import self_attention
 
-    _check_self(own, plot, arcs, {"--target": target is not None, "--gold": gold is not None, "--json": json_output})
-    _check(unit, form, gold, target, json_output)
-    choice, which = parse_choice(head, hop), parse_layer(layer)
-    unit = unit or ("word" if gold is not None else None)  # gold links stand between words, whatever the run draws
-    given = _read(source, target, gold, gold_base, unit)
-    opened = chosen_run(run, device)
-    looked: Looked
+    look = _Look(unit, parse_choice(head, hop), parse_layer(layer))
+    texts, links = _Texts(source, target, gold, gold_base), LinkOptions(threshold, reverse_run, symmetrize)
+    files = MapFiles(folder, "self" if own else "alignments", form or ("png" if plot else None), arcs, arrays)
+    _check(look, texts, links, files, json_output, several=len(run or []) > 1)
     if own:
-        looked = self_attention(opened, given.sources, unit=unit, choice=choice, layer=which)
+        _look_at_source(chosen_run(run[0] if run else None, device), texts, look, files)
+    elif run and len(run) > 1:
+        _align_runs(run, texts, look.unit, links, files, json_output, device)
     else:
-        looked = _align(opened, given, unit, choice, which, folder)
-    files = MapFiles(folder, "self" if own else "alignments")
-    files.write(looked)
-    if plot:
-        files.draw(looked, form, gold=given.links, arcs=arcs)
-    count = len(given.sources)
-    tell(f"{count} {'sentence' if count == 1 else 'sentences'} {'read' if own else 'aligned'} in {folder}")
-    if not own:
-        _print(looked.alignments, given.links, json_output)
+        _align_run(chosen_run(run[0] if run else None, device), texts, look, links, files, json_output, device)
 
 
-def _check(unit: str | None, form: str, gold: Path | None, target: Path | None, json_output: bool) -> None:
-    choices = (("unit", unit, ("word", "character", "piece")), ("format", form, FORMATS))
+@dataclass(frozen=True)
+class _Look:
+    """What is looked at, between which units."""
+
+    unit: str | None
+    choice: "MapChoice | None"
+    layer: "LayerChoice"
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Where the text is and, where they are given, its translation and the gold links of both."""
+
+    source: Path | None
+    target: Path | None
+    gold: Path | None
+    gold_base: int
+
+    def unit(self, wanted: str | None, run: "Run") -> str:
+        """What is aligned: what was asked for, or the run's; gold links stand between words, or characters."""
+        unit = wanted or run.config.alignment.unit
+        return "word" if wanted is None and unit == "piece" and self.gold is not None else unit
+
+    def read(self, unit: str) -> "tuple[list[str], list[str] | None, list[Links] | None]":
+        """Sources, targets and gold links."""
+        from nmt.data.corpus import require_equal
+        from nmt.experiment.texts import read_gold
+
+        sources, name = input_lines(self.source), self.source or "stdin"
+        if self.target is None:
+            return sources, None, None
+        targets = input_lines(self.target)
+        require_equal(sources, name, targets, self.target)
+        if self.gold is None:
+            return sources, targets, None
+        return sources, targets, read_gold(self.gold, self.gold_base, sources, targets, source_name=name, unit=unit)
+
+
+def _check(
+    look: _Look, texts: _Texts, links: LinkOptions, files: MapFiles, json_output: bool, *, several: bool
+) -> None:
+    """What is wrong with the options by themselves is said before anything is read."""
+    choices = (("unit", look.unit, ("word", "character", "piece")), ("format", files.form, FORMATS))
     for name, value, allowed in choices:
         if value is not None and value not in allowed:
             raise ConfigError(f"--{name} {value}: is unknown; allowed: {', '.join(allowed)}")
-    if json_output and gold is None:
+    reverse = {"--reverse-run": links.reverse_run is not None, "--symmetrize": links.heuristic is not None}
+    if files.kind == "self":
+        given = {"--target": texts.target is not None, "--gold": texts.gold is not None, "--json": json_output}
+        _refuse(
+            "--self looks at the source alone, and makes no links",
+            {**given, **reverse, "--threshold": links.threshold is not None},
+        )
+        _refuse("--self looks at one run", {"all but one --run": several})
+    if several:
+        maps = {"--layer": look.layer is not None, "--head or --hop": look.choice is not None}
+        _refuse("several runs are compared each by its usual map", {**maps, **reverse})
+        if texts.target is None:
+            raise ConfigError("several runs are compared on one translation: give it with --target")
+    if files.arcs and not (files.kind == "self" and files.form not in (None, "html")):
+        raise ConfigError("--arcs draws self-attention as lines between words: give --self and --plot with it")
+    if json_output and texts.gold is None:
         raise ConfigError(
             "--json prints the alignment error rate: give --target and --gold with it; links and weights are JSON "
             "anyway, in DIR/alignments.jsonl"
         )
-    if gold is not None and target is None:
+    if texts.gold is not None and texts.target is None:
         raise ConfigError("--gold links stand between a source and its reference: give the reference with --target")
-    if gold is not None and unit == "piece":
+    if texts.gold is not None and look.unit == "piece":
         raise ConfigError("--gold links stand between words, not pieces: leave --unit piece out")
+    links.check()
 
 
-def _check_self(own: bool, plot: bool, arcs: bool, others: Mapping[str, bool]) -> None:
-    """`others`: options of the alignment with a translation, and whether they are given."""
-    given = [option for option, is_given in others.items() if is_given]
-    if own and given:
-        raise ConfigError(f"--self looks at the source alone, and makes no links: leave {' and '.join(given)} out")
-    if arcs and not (own and plot):
-        raise ConfigError("--arcs draws self-attention as lines between words: give --self and --plot with it")
+def _refuse(why: str, options: Mapping[str, bool]) -> None:
+    """Raise ConfigError where any of the options is given."""
+    given = [option for option, is_given in options.items() if is_given]
+    if given:
+        raise ConfigError(f"{why}: leave {' and '.join(given)} out")
 
 
-@dataclass(frozen=True)
-class _Given:
-    """The text, and where they are given its translation and the gold links of both."""
+def _look_at_source(run: "Run", texts: _Texts, look: _Look, files: MapFiles) -> None:
+    from nmt.experiment.self_attention import self_attention
 
-    sources: list[str]
-    targets: list[str] | None
-    links: "list[Links] | None"
-
-
-def _read(source: Path | None, target: Path | None, gold: Path | None, base: int, unit: str | None) -> _Given:
-    from nmt.data.corpus import require_equal
-    from nmt.experiment.texts import read_gold
-
-    sources = input_lines(source)
-    if target is None:
-        return _Given(sources, None, None)
-    targets = input_lines(target)
-    require_equal(sources, source or "stdin", targets, target)
-    if gold is None or unit is None:
-        return _Given(sources, targets, None)
-    links = read_gold(gold, base, sources, targets, source_name=source or "stdin", unit=unit)
-    return _Given(sources, targets, links)
+    sources, _, _ = texts.read(look.unit or run.config.alignment.unit)
+    looked = self_attention(run, sources, unit=look.unit, choice=look.choice, layer=look.layer)
+    files.write(looked)
+    language = run.config.data.source_language
+    files.draw(looked, title=f"{run.config.name}: self-attention", languages=(language, language))
+    _tell_count(len(sources), "read", files.folder)
 
 
-def _align(
-    run: "Run", given: _Given, unit: str | None, choice: "MapChoice | None", layer: "LayerChoice", folder: Path
-) -> "Aligned":
-    """Align, and write links and targets into the folder."""
+def _align_run(
+    run: "Run", texts: _Texts, look: _Look, links: LinkOptions, files: MapFiles, json_output: bool, device: str
+) -> None:
     from nmt.alignment.export import write_pharaoh
     from nmt.experiment.align import align_text
-    from nmt.files import write_text
 
+    unit = texts.unit(look.unit, run)
+    sources, targets, gold = texts.read(unit)
+    reverse = links.open_reverse(run, unit, device)
     layers = run.model.decoder.attending_layers
-    if layers > 1 and not isinstance(layer, int):
+    if layers > 1 and not isinstance(look.layer, int):
         number, why = run.usual_layer()
         tell(f"links are those of layer {number} (of {layers}, counted from 0): {why}")
-    aligned = align_text(run, given.sources, given.targets, unit=unit, choice=choice, layer=layer)
-    write_text(folder / "target.txt", "".join(f"{line}\n" for line in aligned.targets))
-    write_pharaoh(folder / "links.txt", [alignment.links for alignment in aligned.alignments])
-    return aligned
+    aligned = align_text(run, sources, targets, unit=unit, choice=look.choice, layer=look.layer)
+    aligned, directions = links.link(aligned, reverse, sources, unit=unit, choice=look.choice, layer=look.layer)
+    _write(aligned, files)
+    for name, sentences in directions.items():
+        write_pharaoh(files.folder / f"links.{name}.txt", sentences)
+    files.draw(aligned, title=run.config.name, languages=_languages(run), gold=gold)
+    _tell_count(len(sources), "aligned", files.folder)
+    print_links({"": aligned.alignments}, gold, json_output)
 
 
-def _print(alignments: "Sequence[SentenceAlignment]", links: "Sequence[Links] | None", json_output: bool) -> None:
-    from nmt.alignment.links import format_links
-    from nmt.evaluation.aer import score_alignments
+def _align_runs(
+    paths: list[Path],
+    texts: _Texts,
+    unit: str | None,
+    links: LinkOptions,
+    files: MapFiles,
+    json_output: bool,
+    device: str,
+) -> None:
+    """Runs side by side, each forced to give the same translation: only so do they differ in where they look alone."""
+    from nmt.experiment.align import align_text
+    from nmt.experiment.evaluate import run_names
+    from nmt.experiment.maps import Looked
 
-    if links is not None:
-        score = score_alignments([alignment.links for alignment in alignments], links)
-        typer.echo(json.dumps(score.as_dict()) if json_output else score.text())
-        return
-    for alignment in alignments:
-        typer.echo(format_links(alignment.links))
+    names = run_names(paths)
+    runs = [chosen_run(path, device) for path in paths]
+    unit = texts.unit(unit, runs[0])
+    _check_alike(runs, unit)
+    sources, targets, gold = texts.read(unit)
+    files.remove_earlier()
+    each = {}
+    for name, run in zip(names, runs, strict=True):
+        aligned = align_text(run, sources, targets, unit=unit)
+        aligned = replace(aligned, alignments=links.above_threshold(aligned.alignments))
+        _write(aligned, replace(files, folder=files.folder / re.sub(r"[^\w.-]+", "_", name)))
+        each[name] = aligned.alignments
+    together = Looked(each[names[0]], each, (tuple(names),))
+    files.draw(together, title=" and ".join(names), languages=_languages(runs[0]), gold=gold)
+    _tell_count(len(sources), f"aligned by {len(runs)} runs", files.folder)
+    print_links(each, gold, json_output)
+
+
+def _check_alike(runs: "list[Run]", unit: str) -> None:
+    if unit == "piece":
+        raise ConfigError("several runs cut a text into other pieces each: give --unit word or --unit character")
+    for run in runs[1:]:
+        if _languages(run) != _languages(runs[0]):
+            raise ConfigError(
+                f"--run {run.folder.path}: it translates {' to '.join(_languages(run))}, and {runs[0].folder.path} "
+                f"{' to '.join(_languages(runs[0]))}; runs are compared on one translation; for the links of both "
+                f"directions give --reverse-run"
+            )
+
+
+def _write(aligned: "Aligned", files: MapFiles) -> None:
+    from nmt.alignment.export import write_pharaoh
+    from nmt.files import write_text
+
+    write_text(files.folder / "target.txt", "".join(f"{line}\n" for line in aligned.targets))
+    write_pharaoh(files.folder / "links.txt", [alignment.links for alignment in aligned.alignments])
+    files.write(aligned)
+
+
+def _languages(run: "Run") -> tuple[str, str]:
+    return run.config.data.source_language, run.config.data.target_language
+
+
+def _tell_count(count: int, what: str, folder: Path) -> None:
+    tell(f"{count} {'sentence' if count == 1 else 'sentences'} {what} in {folder}")

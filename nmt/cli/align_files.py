@@ -1,4 +1,4 @@
-"""What `nmt align` leaves of maps in its folder: JSON lines and pictures, named by kind, line and map."""
+"""What `nmt align` leaves of maps in its folder: JSON lines, arrays and pictures, named by kind, line and map."""
 
 import re
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from nmt.alignment.matrix import AlignmentMatrix
     from nmt.experiment.maps import Looked
 
-FORMATS = ("png", "svg", "pdf")
-"""Of pictures."""
+FORMATS = ("png", "svg", "pdf", "html")
+"""Of pictures; the last is a page of all sentences."""
 
 _MAP = r"(layer\d+|(layer\d+\.)?(head|hop)\d+)"
 
@@ -24,34 +24,53 @@ _MAP = r"(layer\d+|(layer\d+\.)?(head|hop)\d+)"
 class MapFiles:
     """The maps of one kind in a folder, of `alignments` or of self-attention; each kind leaves the other's alone.
 
-    alignments.jsonl    alignments.layer0.head1.jsonl    0001.png
-    self.jsonl          self.layer0.head1.jsonl          0001.self.png
+    alignments.jsonl    alignments.layer0.head1.jsonl    alignments.npz    0001.png         alignments.html
+    self.jsonl          self.layer0.head1.jsonl          self.npz          0001.self.png    self.html
+
+    `form` is the pictures', None for no pictures; `arcs` draws lines between words; `arrays` asks for NumPy's.
     """
 
     folder: Path
     kind: Literal["alignments", "self"]
+    form: str | None
+    arcs: bool = False
+    arrays: bool = False
 
     def write(self, looked: "Looked") -> None:
-        """The JSON lines of the usual map and of each that was asked for, in the place of what was there."""
-        from nmt.alignment.export import write_json_lines
+        """The usual map and each that was asked for, in the place of what was there."""
+        from nmt.alignment.export import write_json_lines, write_numpy
 
-        self._remove_earlier()
-        write_json_lines(self._lines(), looked.alignments)
-        for name, alignments in looked.each.items():
-            write_json_lines(self._lines(name), alignments)
+        self.remove_earlier()
+        for name, alignments in {"": looked.alignments, **looked.each}.items():
+            write_json_lines(self._file(name, "jsonl"), alignments)
+            if self.arrays:
+                write_numpy(self._file(name, "npz"), alignments)
 
-    def _remove_earlier(self) -> None:
+    def remove_earlier(self) -> None:
         """Remove what an earlier command drew, or wrote of single maps: these need not be what is looked at now."""
-        if not self._lines().exists():
+        if not self._file("", "jsonl").exists() and not any(self.folder.glob(f"*/{self.kind}.jsonl")):
             return  # not a folder of ours, so neither are its pictures
-        picture = rf"(\d{{4}}|[1-9]\d{{4,}}){re.escape(self._ending())}\.({'|'.join(FORMATS)})"
-        ours = re.compile(rf"{picture}|{self.kind}\.{_MAP}\.jsonl", re.ASCII)
+        picture = rf"(\d{{4}}|[1-9]\d{{4,}}){re.escape(self._ending())}\.({'|'.join(FORMATS[:-1])})"
+        single = rf"{self.kind}\.{_MAP}\.(jsonl|npz)|{self.kind}\.(npz|html)"
+        directions = r"|links\.(forward|reverse)\.txt" if self.kind == "alignments" else ""
+        ours = re.compile(rf"{picture}|{single}{directions}", re.ASCII)
         for path in self.folder.iterdir():
             if ours.fullmatch(path.name):
                 path.unlink()
 
-    def draw(self, looked: "Looked", form: str, *, gold: "Sequence[Links] | None" = None, arcs: bool = False) -> None:
-        """A picture of each line: its map, or those that were asked for side by side; `arcs`: lines between words."""
+    def draw(
+        self, looked: "Looked", *, title: str, languages: tuple[str, str], gold: "Sequence[Links] | None" = None
+    ) -> None:
+        """A page, or a picture of each line: its map, or those that were asked for side by side."""
+        if self.form == "html":
+            from nmt.alignment.html import write_page
+
+            maps = {_title(name): alignments for name, alignments in looked.each.items()} or {"": looked.alignments}
+            write_page(self._file("", "html"), maps, title=title, languages=languages, gold=gold)
+        elif self.form is not None:
+            self._draw_each(looked, self.form, gold)
+
+    def _draw_each(self, looked: "Looked", form: str, gold: "Sequence[Links] | None") -> None:
         from nmt.alignment.plot import plot_alignment
         from nmt.alignment.plot_arcs import plot_arcs
         from nmt.alignment.plot_grid import plot_grid
@@ -61,7 +80,7 @@ class MapFiles:
             path = self.folder / f"{number + 1:04}{self._ending()}.{form}"
             links = gold[number] if gold is not None else None
             rows = _side_by_side(looked, number)
-            if arcs:
+            if self.arcs:
                 notes |= set(plot_arcs(rows or [{"": alignment.matrix}], path))
             elif rows:
                 notes |= set(plot_grid(rows, path, gold=links))
@@ -73,8 +92,8 @@ class MapFiles:
     def _ending(self) -> str:
         return "" if self.kind == "alignments" else f".{self.kind}"
 
-    def _lines(self, name: str = "") -> Path:
-        return self.folder / ".".join(part for part in (self.kind, name, "jsonl") if part)
+    def _file(self, name: str, ending: str) -> Path:
+        return self.folder / ".".join(part for part in (self.kind, name, ending) if part)
 
 
 def _side_by_side(looked: "Looked", number: int) -> "list[dict[str, AlignmentMatrix]]":
@@ -82,5 +101,5 @@ def _side_by_side(looked: "Looked", number: int) -> "list[dict[str, AlignmentMat
 
 
 def _title(name: str) -> str:
-    """From `layer0.head1` to what stands above a map, `layer 0, head 1`."""
-    return re.sub(r"(\d+)", r" \1", name).replace(".", ", ")
+    """What stands above a map: `layer 0, head 1` for `layer0.head1`, and a run's name as it is."""
+    return re.sub(r"(\d+)", r" \1", name).replace(".", ", ") if re.fullmatch(_MAP, name) else name

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from nmt.alignment.export import SentenceAlignment
 from nmt.alignment.links import Link, threshold_links
-from nmt.alignment.matrix import MapChoice
+from nmt.alignment.matrix import LayerChoice, MapChoice
 from nmt.alignment.symmetrize import symmetrize, transpose
 from nmt.errors import ConfigError
 from nmt.experiment.align import align_text
@@ -52,7 +52,7 @@ def symmetrized(
     unit: str,
     threshold: float | None = None,
     choice: MapChoice | None = None,
-    layer: int | None = None,
+    layer: LayerChoice = None,
 ) -> Symmetrized:
     """The same alignments with links of both directions, made one by a heuristic (`nmt.alignment.symmetrize`).
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,20 +16,6 @@ from nmt.experiment.train import start_training
 
 SOURCES = ["the cat sees a house .", "", "Anna buys bread ."]
 TARGETS = ["die Katze sieht ein Haus .", "", "Anna kauft Brot ."]
-
-
-@pytest.fixture(scope="module")
-def backwards(tiny_config: Callable[..., Config], corpus: Any, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run from German to English."""
-    files = {
-        f"data.{name}": f"{{source: '{corpus.folder}/{name}.de', target: '{corpus.folder}/{name}.en'}}"
-        for name in ("train", "valid")
-    }
-    changes = [f"{key}={value}" for key, value in files.items()]
-    languages = ["data.source_language=de", "data.target_language=en", "data.test=null"]
-    path = tmp_path_factory.mktemp("runs") / "reverse"
-    start_training(tiny_config(*changes, *languages, "training.max_steps=30"), path, device="cpu")
-    return open_run(path, "cpu")
 
 
 def test_links_above_a_threshold_are_those_of_the_weights(opened: Run) -> None:
