@@ -145,7 +145,9 @@ def _check(
         _refuse("several runs are compared each by its usual map", {**maps, **reverse})
         if texts.target is None:
             raise ConfigError("several runs are compared on one translation: give it with --target")
-    if files.arcs and not (files.kind == "self" and files.form not in (None, "html")):
+    if files.arcs and files.form == "html":
+        raise ConfigError("--arcs draws pictures, not a page: give --format png, svg or pdf")
+    if files.arcs and not (files.kind == "self" and files.form):
         raise ConfigError("--arcs draws self-attention as lines between words: give --self and --plot with it")
     if json_output and texts.gold is None:
         raise ConfigError(

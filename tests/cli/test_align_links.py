@@ -107,6 +107,7 @@ def test_options_that_contradict_each_other_are_said_in_one_line(
         assert "above 0" in align("--threshold", wrong, code=2)
     message = align("--self", "--reverse-run", "x", "--threshold", "0.5", run=opened.folder.path, forced=False, code=2)
     assert "--reverse-run and --threshold" in message
+    assert "--format png, svg or pdf" in align("--self", "--arcs", "--format", "html", forced=False, code=2)
 
 
 def test_arrays_for_numpy_stand_beside_the_lines(align: Align) -> None:
