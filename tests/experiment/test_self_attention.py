@@ -135,7 +135,7 @@ def test_maps_that_are_not_there_are_refused(runs: dict[str, Run], kind: str) ->
 
 
 def test_an_encoder_without_self_attention_is_told_of_with_what_to_do(opened: Run) -> None:
-    with pytest.raises(DataError, match=r"no self-attention .* type transformer, or with .*self_attention true$"):
+    with pytest.raises(DataError, match=r"no self-attention .*type transformer, or with .*self_attention true$"):
         self_attention(opened, SOURCES)
 
 
