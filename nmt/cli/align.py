@@ -27,7 +27,7 @@ from nmt.cli.align_options import (
     ThresholdOption,
     UnitOption,
 )
-from nmt.cli.options import DeviceOption, JsonOption
+from nmt.cli.options import DeviceOption, DocumentsOption, JsonOption
 from nmt.cli.runs import chosen_run
 from nmt.cli.streams import input_lines, tell
 from nmt.errors import ConfigError
@@ -45,6 +45,7 @@ def align(
     target: TargetOption = None,
     gold: GoldOption = None,
     gold_base: Annotated[int, typer.Option("--gold-base", help="0 or 1: the number of the first word there.")] = 0,
+    documents: DocumentsOption = None,
     reverse_run: ReverseOption = None,
     symmetrize: SymmetrizeOption = None,
     threshold: ThresholdOption = None,
@@ -70,12 +71,13 @@ def align(
     by side; links and rate stay those of the default. With --self: DIR/self.jsonl, DIR/0001.self.png and so on.
 
     --reverse-run adds DIR/links.forward.txt and DIR/links.reverse.txt. Several runs are all forced to give the same
-    --target; each writes into DIR/NAME, and they are drawn side by side.
+    --target; each writes into DIR/NAME, and they are drawn side by side. Of a run that looks at the sentences before,
+    DIR/document.jsonl and DIR/0002.document.png tell where.
     """
     from nmt.alignment.matrix import parse_choice, parse_layer
 
     look = _Look(unit, parse_choice(head, hop), parse_layer(layer))
-    texts, links = _Texts(source, target, gold, gold_base), LinkOptions(threshold, reverse_run, symmetrize)
+    texts, links = _Texts(source, target, gold, gold_base, documents), LinkOptions(threshold, reverse_run, symmetrize)
     files = MapFiles(folder, "self" if own else "alignments", form or ("png" if plot else None), arcs, arrays)
     _check(look, texts, links, files, json_output, several=len(run or []) > 1)
     if own:
@@ -103,6 +105,14 @@ class _Texts:
     target: Path | None
     gold: Path | None
     gold_base: int
+    documents: Path | None
+
+    def before(self, run: "Run", sources: list[str]) -> list[tuple[str, ...]]:
+        """The sentences before each line, for a run to which they count."""
+        from nmt.data.documents import read_names
+
+        names = None if self.documents is None else read_names(self.documents, sources, self.source or "stdin")
+        return run.before(sources, names)
 
     def unit(self, wanted: str | None, run: "Run") -> str:
         """What is aligned: what was asked for, or the run's; gold links stand between words, or characters."""
@@ -140,7 +150,9 @@ def _check(
             {**given, **reverse, "--threshold": links.threshold is not None},
         )
         _refuse("--self looks at one run", {"all but one --run": several})
+        _refuse("--self looks at single sentences", {"--documents": texts.documents is not None})
     if several:
+        _refuse("several runs are compared on single sentences", {"--documents": texts.documents is not None})
         maps = {"--layer": look.layer is not None, "--head or --hop": look.choice is not None}
         _refuse("several runs are compared each by its usual map", {**maps, **reverse})
         if texts.target is None:
@@ -184,20 +196,24 @@ def _align_run(
 ) -> None:
     from nmt.alignment.export import write_pharaoh
     from nmt.experiment.align import align_text
+    from nmt.experiment.document import document_alignments
 
     unit = texts.unit(look.unit, run)
     sources, targets, gold = texts.read(unit)
+    before = texts.before(run, sources)
     reverse = links.open_reverse(run, unit, device)
     layers = run.model.decoder.attending_layers
     if layers > 1 and not isinstance(look.layer, int):
         number, why = run.usual_layer()
         tell(f"links are those of layer {number} (of {layers}, counted from 0): {why}")
-    aligned = align_text(run, sources, targets, unit=unit, choice=look.choice, layer=look.layer)
+    aligned = align_text(run, sources, targets, unit=unit, choice=look.choice, layer=look.layer, before=before)
     aligned, directions = links.link(aligned, reverse, sources, unit=unit, choice=look.choice, layer=look.layer)
     _write(aligned, files)
     for name, sentences in directions.items():
         write_pharaoh(files.folder / f"links.{name}.txt", sentences)
     files.draw(aligned, title=run.config.name, languages=_languages(run), gold=gold)
+    if before:
+        files.write_documents(document_alignments(run, sources, aligned.targets, unit=unit, before=before))
     _tell_count(len(sources), "aligned", files.folder)
     print_links({"": aligned.alignments}, gold, json_output)
 

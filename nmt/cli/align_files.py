@@ -10,6 +10,7 @@ from nmt.cli.streams import tell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nmt.alignment.document import DocumentAlignment
     from nmt.alignment.links import Links
     from nmt.alignment.matrix import AlignmentMatrix
     from nmt.experiment.maps import Looked
@@ -26,6 +27,8 @@ class MapFiles:
 
     alignments.jsonl    alignments.layer0.head1.jsonl    alignments.npz    0001.png         alignments.html
     self.jsonl          self.layer0.head1.jsonl          self.npz          0001.self.png    self.html
+
+    With alignments, of a run that looks at the sentences before: document.jsonl, 0002.document.png.
 
     `form` is the pictures', None for no pictures; `arcs` draws lines between words; `arrays` asks for NumPy's.
     """
@@ -50,9 +53,10 @@ class MapFiles:
         """Remove what an earlier command drew, or wrote of single maps: these need not be what is looked at now."""
         if not self._file("", "jsonl").exists() and not any(self.folder.glob(f"*/{self.kind}.jsonl")):
             return  # not a folder of ours, so neither are its pictures
-        picture = rf"(\d{{4}}|[1-9]\d{{4,}}){re.escape(self._ending())}\.({'|'.join(FORMATS[:-1])})"
+        ending = r"(\.document)?" if self.kind == "alignments" else re.escape(self._ending())
+        picture = rf"(\d{{4}}|[1-9]\d{{4,}}){ending}\.({'|'.join(FORMATS[:-1])})"
         single = rf"{self.kind}\.{_MAP}\.(jsonl|npz)|{self.kind}\.(npz|html)"
-        directions = r"|links\.(forward|reverse)\.txt" if self.kind == "alignments" else ""
+        directions = r"|links\.(forward|reverse)\.txt|document\.jsonl" if self.kind == "alignments" else ""
         ours = re.compile(rf"{picture}|{single}{directions}", re.ASCII)
         for path in self.folder.iterdir():
             if ours.fullmatch(path.name):
@@ -86,6 +90,22 @@ class MapFiles:
                 notes |= set(plot_grid(rows, path, gold=links))
             else:
                 notes |= set(plot_alignment(alignment.matrix, path, gold=links))
+        for note in sorted(notes):
+            tell(note)
+
+    def write_documents(self, found: "Sequence[DocumentAlignment]") -> None:
+        """Where in the sentences before each line looked: JSON lines, and pictures where those are asked for.
+
+        A page has no place for them: with the form html they are drawn as PNG.
+        """
+        from nmt.alignment.document import write_documents
+        from nmt.alignment.plot import plot_alignment
+
+        write_documents(self.folder / "document.jsonl", found)
+        notes: set[str] = set()
+        form = "png" if self.form == "html" else self.form
+        for one in found if form is not None else ():
+            notes |= set(plot_alignment(one.matrix(), self.folder / f"{one.index + 1:04}.document.{form}"))
         for note in sorted(notes):
             tell(note)
 

@@ -242,3 +242,21 @@ def test_documents_are_aligned_by_words(run: Run, alone: Run) -> None:
         assert one.target == tuple(targets[one.index].split())
         assert one.matrix().weights.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
     assert document_alignments(alone, sources, targets) == []
+
+
+def test_align_writes_and_draws_where_it_looked_before(run: Run, alone: Run, folder: Path, tmp_path: Path) -> None:
+    out, files = tmp_path / "out", ("--source", str(folder / "test.en"), "--target", str(folder / "test.de"))
+
+    def align(of: Run, *options: str) -> set[str]:
+        command = ["align", "--run", str(of.folder.path), *files, "--output", str(out), *options]
+        assert CliRunner().invoke(app, command).exit_code == 0
+        return {path.name for path in out.iterdir() if "document" in path.name}
+
+    lines = [number for number, line in enumerate(lines_of(TEST, 0), start=1) if line.startswith("it ")]
+    assert align(run, "--plot") == {"document.jsonl", *(f"{line:04}.document.png" for line in lines)}
+    assert len((out / "document.jsonl").read_text("utf-8").splitlines()) == len(lines)
+    names = tmp_path / "names"
+    names.write_text("".join(f"{number}\n" for number, _ in enumerate(lines_of(TEST, 0))), "utf-8")
+    assert align(run, "--documents", str(names)) == {"document.jsonl"}
+    assert (out / "document.jsonl").read_text("utf-8") == "", "each line is a document of its own"
+    assert align(alone) == set(), "what an earlier command left is gone"
