@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from nmt.alignment.plot import plot_alignment
 from nmt.data.corpus import ParallelText, read_lines, read_parallel
 from nmt.experiment.contrast import contrast, read_wrong
+from nmt.experiment.document import document_alignments
 from nmt.experiment.run import open_run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +28,10 @@ RUNS = {
     "two": "2 sentences before, `sentence_gru`",
 }
 """From a run's folder to what it looks at."""
+
+
+DRAWN = 13
+"""The test sentence whose picture is drawn, from 0: its "it" is the key, and a tea pot stands further above."""
 
 
 def pronouns_of(sentence: str) -> Counter[str]:
@@ -67,13 +73,22 @@ def row(what: str, folder: Path, text: ParallelText, genders: Sequence[str]) -> 
     return f"| {' | '.join(cells)} |"
 
 
-def page(runs: Path) -> str:
+def draw(folder: Path, text: ParallelText, path: Path) -> None:
+    """Where one reference's words looked in the sentences before."""
+    run = open_run(folder)
+    before = run.before(text.source)[DRAWN]
+    (found,) = document_alignments(run, [text.source[DRAWN]], [text.target[DRAWN]], before=[before])
+    plot_alignment(found.matrix(), path)
+
+
+def page(runs: Path, picture: Path) -> str:
     """The page, in Markdown."""
     text = read_parallel(TEST / "test.en", TEST / "test.de")
     genders = [line.split("\t")[-1] for line in read_lines(TEST / "test.pronouns")]
     count = Counter(filter(None, genders))
     rows = "\n".join(row(what, runs / name, text, genders) for name, what in RUNS.items())
     scores = json.loads((runs / "two" / "test.scores.json").read_text(encoding="utf-8"))
+    draw(runs / "two", text, picture)
     majority = 100 * max(count.values()) / count.total()
     return f"""# What the sentences before are worth
 
@@ -95,10 +110,19 @@ BLEU: `{scores["bleu"]["signature"]}`, all {len([line for line in text.source if
 
 Attention over the sentences of a document is blind to their order: of two things that stand there, it cannot tell which
 is the nearer one. The GRU over the sentences' vectors (Yang et al., N16-1174, eq. 8) tells it.
+
+Where the words of "{text.target[DRAWN]}" ("{text.source[DRAWN]}") looked, with two sentences before and the GRU; ¶ stands
+between them:
+
+![where each word looked in the sentences before]({picture.name})
+
+A weight tells which state of the encoder was read, and a state knows more than its word: with other sentences the pronoun
+looks at the full stop, to which the bidirectional GRU has carried what it needs.
 """
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    Path(sys.argv[2]).write_text(page(Path(sys.argv[1])), encoding="utf-8")
+    file = Path(sys.argv[2])
+    file.write_text(page(Path(sys.argv[1]), file.with_suffix(".png")), encoding="utf-8")
