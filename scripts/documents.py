@@ -111,13 +111,13 @@ BLEU: `{scores["bleu"]["signature"]}`, all {len([line for line in text.source if
 Attention over the sentences of a document is blind to their order: of two things that stand there, it cannot tell which
 is the nearer one. The GRU over the sentences' vectors (Yang et al., N16-1174, eq. 8) tells it.
 
-Where the words of "{text.target[DRAWN]}" ("{text.source[DRAWN]}") looked, with two sentences before and the GRU; ¶ stands
-between them:
+Where the words of "{text.target[DRAWN]}" ("{text.source[DRAWN]}") looked, with two sentences before and the GRU; ¶
+stands between them:
 
 ![where each word looked in the sentences before]({picture.name})
 
-A weight tells which state of the encoder was read, and a state knows more than its word: with other sentences the pronoun
-looks at the full stop, to which the bidirectional GRU has carried what it needs.
+A weight tells which state of the encoder was read, and a state knows more than its word: with other sentences the
+pronoun looks at the full stop, to which the bidirectional GRU has carried what it needs.
 """
 
 
