@@ -89,6 +89,12 @@ def _models_of(files: list[Path]) -> "dict[str, tuple[ModelSection, int]]":
     from nmt.config.load import load_config
 
     configs = {file.stem: load_config(file) for file in files}
+    for file, config in zip(files, configs.values(), strict=True):
+        if config.model.context is not None:
+            raise ConfigError(
+                f"--config {file}: its model.context looks at the sentences before, and these are single random ones: "
+                f"measure it without model.context"
+            )
     return {name: (config.model, config.tokenizer.vocabulary_size) for name, config in configs.items()}
 
 

@@ -40,6 +40,8 @@ def write_report(folder: Path, json_output: bool = False) -> None:
         tell(f"{folder}: no run has finished yet")
         for line in summary.left_out:
             tell(line)
+        if json_output:
+            typer.echo("[]")
         return
     table = make_table(summary)
     for name, text in (("csv", as_csv(summary)), ("md", as_markdown(table)), ("tex", as_latex(table))):

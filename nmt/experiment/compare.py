@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nmt.data.corpus import ParallelText
+from nmt.data.corpus import ParallelText, read_parallel
 from nmt.errors import DataError
 from nmt.evaluation.bleu import tokenizer_for
 from nmt.evaluation.significance import MetricTest, paired_tests, sentence_scores
@@ -108,7 +108,12 @@ def _frequencies(
     run: Run, text: ParallelText, translated: Mapping[str, Sequence[str]], tokenize: str | None
 ) -> tuple[dict[str, list[FrequencyBucket]], tuple[str, ...]]:
     try:
-        training = word_counts(read_texts(run.config).train.target, tokenize=tokenize)
+        files = run.config.data.train
+        # Held-out pairs are no training text; without any, the other texts need not be there any more.
+        text_of = (
+            read_texts(run.config).train if run.config.data.hold_out else read_parallel(files.source, files.target)
+        )
+        training = word_counts(text_of.target, tokenize=tokenize)
     except DataError as error:
         return {}, (f"no words by frequency, as the training text cannot be read: {error}",)
     found = {

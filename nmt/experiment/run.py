@@ -13,7 +13,7 @@ from nmt.alignment.matrix import reduce_heads
 from nmt.checkpoint import RunFolder, newest_run, read_tensors
 from nmt.config.attention import LocalAttention, LuongAttention
 from nmt.config.load import changed
-from nmt.config.model import TransformerSection
+from nmt.config.model import ConvEncoderSection, TransformerSection
 from nmt.config.schema import Config, DecodingSection
 from nmt.data.batching import Example
 from nmt.data.documents import context_pieces, sentences_before
@@ -85,7 +85,7 @@ class Run:
         """The most pieces of a source that it reads at once: no training pair had more, or its positions end there."""
         encoder, attention = self.config.model.encoder, self.config.model.attention
         limits = [self.config.data.max_length]
-        if isinstance(encoder, TransformerSection) and encoder.positions == "learned":
+        if isinstance(encoder, TransformerSection | ConvEncoderSection) and encoder.positions == "learned":
             limits.append(encoder.max_positions - 1)  # the end of the sentence takes one
         if isinstance(attention, LuongAttention | LocalAttention) and attention.score == "location":
             limits.append(attention.max_source_positions - 1)
@@ -150,13 +150,13 @@ class Run:
                 )
             if decoding.coverage_penalty and not run.has_weights:
                 raise ConfigError(
-                    f"{name}: its attention is none, which has no weights that could cover the source: leave "
-                    f"--coverage-penalty out, or take a run with another model.attention"
+                    f"{name}: its attention is none, which has no weights that could cover the source: give "
+                    f"--coverage-penalty 0, or take a run with another model.attention"
                 )
         if decoding.coverage_penalty and draw_attention:
             raise ConfigError(
-                "--coverage-penalty reads weights of a pass of its own, which would draw others: leave it out, or "
-                "--sample-attention"
+                "a coverage penalty reads weights of a pass of its own, which would draw others: give "
+                "--coverage-penalty 0, or leave --sample-attention out"
             )
 
     def before(self, lines: Sequence[str], names: Sequence[str] | None = None) -> list[tuple[str, ...]]:

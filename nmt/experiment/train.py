@@ -80,6 +80,10 @@ def resume_training(config: Config | None, path: Path, *, changes: Sequence[str]
     chosen = choose_device(device)
     folder = RunFolder(path)
     meta = folder.meta()
+    if "averaged" in meta:
+        raise CheckpointError(
+            f"{path}: is an average, which has no state to go on from: resume {meta['averaged']['run']} instead"
+        )
     stored = folder.config()
     if config is None and changes:
         config = folder.config(changes)

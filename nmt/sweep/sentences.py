@@ -81,18 +81,21 @@ def _mean(buckets: Sequence[LengthBucket]) -> LengthBucket:
     return replace(buckets[0], bleu=sum(scores) / len(scores)) if scores else buckets[0]
 
 
-def _test_text(results: Sequence[Result]) -> tuple[list[str] | None, list[str] | None]:
+def _test_text(results: Sequence[Result]) -> tuple[Sequence[str] | None, Sequence[str] | None]:
     """The test text of the runs: where all have the same, and it is still there or was held out and kept."""
-    found = {_test_files(result) for result in results}
-    if len(found) != 1:
+    files = {_test_files(result) for result in results}
+    texts = {_read(*pair) if pair is not None else None for pair in files}
+    if len(texts) != 1:
         return None, None
-    files = found.pop()
-    if files is None:
-        return None, None
+    source, reference = texts.pop() or (None, None)
+    return source, reference
+
+
+def _read(source: Path, reference: Path) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     try:
-        return read_lines(files[0]), read_lines(files[1])
+        return tuple(read_lines(source)), tuple(read_lines(reference))
     except DataError:
-        return None, None
+        return None
 
 
 def _test_files(result: Result) -> tuple[Path, Path] | None:

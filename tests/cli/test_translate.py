@@ -203,6 +203,7 @@ def test_averages_are_runs_like_any_other(run: Path, corpus: Any) -> None:
     done("score", "--run", "mine-average", "--source", source, "--target", target)
     done("translate", "--run", "mine", "--run", "mine-average", "--input", source)
     assert "--overwrite" in mistake("average", "--run", mine)
+    assert "is an average" in mistake("train", "--resume", "--run", "mine-average", "--set", "training.max_steps=999")
     done("average", "--run", mine, "--overwrite", "--last", 1)
     assert RunFolder(Path("mine-average")).meta()["averaged"]["steps"] == [100]
     last, _ = read_tensors(Path("mine-average/model.safetensors"))

@@ -192,6 +192,7 @@ def test_thousands_of_pieces_are_no_matter(opened: Run, warned: Any, line: str) 
         (("data.max_length=30",), 30),
         (("model.encoder={type: transformer, hidden: 16, heads: 2, positions: learned, max_positions: 40}",), 39),
         (("model.encoder={type: transformer, hidden: 16, heads: 2}",), 100),
+        (("model.encoder={type: conv, hidden: 16, positions: learned, max_positions: 40}",), 39),
         (("model.attention={type: luong, score: location, max_source_positions: 50}",), 49),
         (("model.attention={type: luong, max_source_positions: 50}",), 100),
     ],

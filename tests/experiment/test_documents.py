@@ -260,3 +260,10 @@ def test_align_writes_and_draws_where_it_looked_before(run: Run, alone: Run, fol
     assert align(run, "--documents", str(names)) == {"document.jsonl"}
     assert (out / "document.jsonl").read_text("utf-8") == "", "each line is a document of its own"
     assert align(alone) == set(), "what an earlier command left is gone"
+
+
+def test_bench_measures_no_model_that_looks_at_the_sentences_before() -> None:
+    config = Path(__file__).resolve().parents[2] / "configs" / "documents.yaml"
+    result = CliRunner().invoke(app, ["bench", "--config", str(config), "--seconds", "0.1"])
+    assert result.exit_code == 2
+    assert "model.context" in result.output

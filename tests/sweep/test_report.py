@@ -187,6 +187,22 @@ def test_where_the_texts_are_gone_the_rest_is_still_told(swept: SweepFolder, add
     assert "BLEU against" in make_page(summarise(swept))
 
 
+def test_texts_that_each_run_held_out_are_one_where_they_say_the_same(swept: SweepFolder, trained: Trained) -> None:
+    test = trained.folder.config().data.test
+    assert test is not None
+    for name in ("run0", "run1", "run2"):
+        run = RunFolder(swept.run(name))
+        (run.path / "held_out").mkdir()
+        for file, ending in ((test.source, "en"), (test.target, "de")):
+            shutil.copy(file, run.path / "held_out" / f"test.{ending}")
+        run.write_config(run.config(["data.test=null", "data.hold_out=5"]))
+    settings = summarise(swept).finished
+    assert lengths(settings).keys() == {"small", ODD}
+    other = swept.run("run2") / "held_out" / "test.de"
+    other.write_text(other.read_text("utf-8").upper(), "utf-8")
+    assert lengths(settings) == {}
+
+
 class _Reader(HTMLParser):
     """Every tag's addresses, and the text that a reader sees."""
 
