@@ -54,13 +54,13 @@ class Corpus:
 
 
 def write_corpus(folder: Path) -> Corpus:
-    """Half of the sentences to learn from, the rest for validation and test; these have links from word i to word i."""
+    """Half of the sentences to learn from, the rest for validation and test, with links from word i to word i."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = {"train": SENTENCES[::2] + SENTENCES[1::8], "valid": SENTENCES[3::8], "test": SENTENCES[5::8]}
     for name, pairs in parts.items():
         for ending, side in (("en", 0), ("de", 1)):
             (folder / f"{name}.{ending}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
-    for name in ("valid", "test"):
+    for name in parts:
         links = (" ".join(f"{word}-{word}" for word in range(len(source.split()))) for source, _ in parts[name])
         (folder / f"{name}.links").write_text("".join(f"{line}\n" for line in links), encoding="utf-8")
     return Corpus(folder)

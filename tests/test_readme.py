@@ -52,7 +52,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for file in (ROOT / part).glob(f"{name}.*"):
                 lines = file.read_text(encoding="utf-8").split("\n")[:count]
                 (folder / part / file.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for ending in ("en", "de"):
+    for ending in ("en", "de", "links"):
         shutil.copy(folder / "data" / "demo" / f"valid.{ending}", folder / f"small.{ending}")
     return folder
 
@@ -124,6 +124,8 @@ def test_every_shipped_config_trains(config: Path, place: Path) -> None:
     texts = " ".join(
         f"--set 'data.{name}={{source: small.en, target: small.de}}'" for name in ("train", "valid", "test")
     )
+    if "guided_alignment:" in config.read_text(encoding="utf-8"):
+        texts += " --set training.guided_alignment.links=small.links"
     command = shortened(f"nmt train --config configs/{config.name} --run shipped/{config.stem} {texts}")
     result = run(command, place)
     assert result.stderr.rstrip().splitlines()[-1] == "ended: training.max_steps: 2 reached"

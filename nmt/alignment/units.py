@@ -1,6 +1,6 @@
 """What rows and columns of an alignment stand for, and which piece belongs to which: words, characters or pieces."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +67,21 @@ def pool_units(weights_TS: NDArray[np.float32], source: Units, target: Units) ->
     pieces_TS = pieces_TS * np.append(shares, 1.0).astype(np.float32)
     flat = [[unit for owners in side.owners for unit in owners] for side in (source, target)]
     return pool_words(pieces_TS, [*flat[0], None], [*flat[1], None], len(source.labels), len(target.labels))
+
+
+def linked_pieces(links: Iterable[tuple[int, int]], source: Units, target: Units) -> tuple[tuple[int, ...], ...]:
+    """For each target piece the source pieces, in order, of the units that its own units are linked to.
+
+    `links` are (source, target) units; a piece of units without links has none.
+    """
+    pieces: list[list[int]] = [[] for _ in source.labels]
+    for piece, owners in enumerate(source.owners):
+        for unit in owners:
+            pieces[unit].append(piece)
+    linked: list[set[int]] = [set() for _ in target.labels]
+    for one, other in links:
+        linked[other].update(pieces[one])
+    return tuple(tuple(sorted(set().union(*(linked[unit] for unit in owners)))) for owners in target.owners)
 
 
 def _spread(units: Units) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

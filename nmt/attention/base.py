@@ -26,11 +26,13 @@ from torch import Tensor, nn
 class Drawn:
     """What a mechanism that draws where to look adds to the training loss, step by step.
 
-    `log_probability_BT` is that of the position drawn, 0 where nothing was drawn and the expectation stood in, as
-    `drawn_B` tells of each sentence; `entropy_BT` is that of the distribution, in nats. The loss takes `reward_weight`
-    times the reward of the first, and `entropy_weight` times the second (`training/loss.py`).
+    `alpha_BTS` is the distribution that is drawn from, and `entropy_BT` its entropy in nats. `log_probability_BT` is
+    that of the position drawn, 0 where nothing was drawn and the expectation stood in, as `drawn_B` tells of each
+    sentence. The loss takes `reward_weight` times the reward of the latter, and `entropy_weight` times the entropy
+    (`training/loss.py`).
     """
 
+    alpha_BTS: Tensor
     log_probability_BT: Tensor
     entropy_BT: Tensor
     drawn_B: Tensor
@@ -45,6 +47,7 @@ def join_drawn(steps: Sequence[Drawn | None]) -> Drawn | None:
         return None
     return replace(
         found[0],
+        alpha_BTS=torch.cat([step.alpha_BTS for step in found], dim=1),
         log_probability_BT=torch.cat([step.log_probability_BT for step in found], dim=1),
         entropy_BT=torch.cat([step.entropy_BT for step in found], dim=1),
     )

@@ -100,6 +100,7 @@ class HardAttention(ScoredAttention):
         logs_BTS = torch.where(weights_BTS > 0, weights_BTS, 1.0).log()
         logs_BT = logs_BTS.gather(2, position_BT.unsqueeze(2)).squeeze(2)
         return Drawn(
+            alpha_BTS=weights_BTS,
             log_probability_BT=logs_BT.masked_fill(expected_B.unsqueeze(1), 0.0),
             entropy_BT=-(weights_BTS * logs_BTS).sum(dim=2),
             drawn_B=~expected_B,

@@ -15,11 +15,16 @@ from nmt.data.tokenizer import BEGIN, END, PADDING
 
 @dataclass(frozen=True)
 class Example:
-    """A pair in pieces, without begin and end, and the source sentences before it where those count."""
+    """A pair in pieces, without begin and end.
+
+    Where they count, `before` are the source sentences before it, and `links` has for each target piece the source
+    pieces that it is linked to.
+    """
 
     source: tuple[int, ...]
     target: tuple[int, ...]
     before: tuple[tuple[int, ...], ...] = ()
+    links: tuple[tuple[int, ...], ...] = ()
 
     @property
     def length(self) -> int:
@@ -33,7 +38,8 @@ class Batch:
 
     `source_BS` ends in the end piece, a real position; `previous_BT` begins with the begin piece and is what the
     decoder sees when it predicts `target_BT`, which ends in the end piece. Masks are True on real tokens. `context_BKS`
-    are the K sentences before each, None where no pair of the batch has one.
+    are the K sentences before each, `links_BTS` the links of each target piece in equal parts, which sum to 1 or, where
+    it has none, as the end never has, to 0; both are None where no pair of the batch has any.
     """
 
     source_BS: Tensor
@@ -42,6 +48,7 @@ class Batch:
     target_BT: Tensor
     target_mask_BT: Tensor
     context_BKS: Tensor | None = None
+    links_BTS: Tensor | None = None
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
@@ -87,13 +94,31 @@ def context_batch(contexts: Sequence[Sequence[Sequence[int]]]) -> Tensor | None:
     return pad(rows)[0].view(len(contexts), most, -1)
 
 
+def links_batch(examples: Sequence[Example]) -> Tensor | None:
+    """The links of each target piece, [B, T, S], a row's in equal parts; None where there are none."""
+    places: list[tuple[int, int, int]] = []
+    parts: list[float] = []
+    for number, example in enumerate(examples):
+        for target, sources in enumerate(example.links):
+            places += [(number, target, source) for source in sources]
+            parts += [1.0 / len(sources)] * len(sources)
+    if not places:
+        return None
+    longest = [
+        max(len(side) for side in sides) + 1 for sides in zip(*((e.target, e.source) for e in examples), strict=True)
+    ]
+    links_BTS = torch.zeros(len(examples), *longest)
+    links_BTS[tuple(torch.tensor(places).t())] = torch.tensor(parts)
+    return links_BTS
+
+
 def make_batch(examples: Sequence[Example]) -> Batch:
     """Pairs as one batch, in the order given."""
     source_BS, source_mask_BS = source_batch([example.source for example in examples])
     previous_BT, target_mask_BT = pad([[BEGIN, *example.target] for example in examples])
     target_BT, _ = pad([[*example.target, END] for example in examples])
     context_BKS = context_batch([example.before for example in examples])
-    return Batch(source_BS, source_mask_BS, previous_BT, target_BT, target_mask_BT, context_BKS)
+    return Batch(source_BS, source_mask_BS, previous_BT, target_BT, target_mask_BT, context_BKS, links_batch(examples))
 
 
 def group(order: Sequence[int], lengths: Sequence[int], tokens: int, sentences: int | None) -> list[list[int]]:

@@ -41,11 +41,16 @@ def read_lines(path: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Sentences and their translations, one for one, and the source sentences before each where those count."""
+    """Sentences and their translations, one for one.
+
+    Where they count, `before` are the source sentences before each, and `links` the (source, target) words of each pair
+    that belong together, counted from 0.
+    """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
     before: tuple[tuple[str, ...], ...] = ()
+    links: tuple[tuple[tuple[int, int], ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.source)
@@ -53,12 +58,15 @@ class ParallelText:
     def __post_init__(self) -> None:
         assert len(self.source) == len(self.target)
         assert len(self.before) in (0, len(self.source))
+        assert len(self.links) in (0, len(self.source))
 
     def select(self, indices: Sequence[int]) -> "ParallelText":
         """The pairs with these numbers."""
-        before = tuple(self.before[index] for index in indices) if self.before else ()
         return ParallelText(
-            tuple(self.source[index] for index in indices), tuple(self.target[index] for index in indices), before
+            tuple(self.source[index] for index in indices),
+            tuple(self.target[index] for index in indices),
+            tuple(self.before[index] for index in indices) if self.before else (),
+            tuple(self.links[index] for index in indices) if self.links else (),
         )
 
 

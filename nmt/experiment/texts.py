@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from nmt.alignment.links import Links, check_range, read_links
+from nmt.alignment.units import Units, linked_pieces, units_of
 from nmt.config.schema import Config, LinkedFiles, ParallelFiles
 from nmt.data.batching import Example
 from nmt.data.corpus import ParallelText, read_parallel, require_equal, without_blank
 from nmt.data.documents import context_pieces, read_names, sentences_before
-from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.data.tokenizer import Pieces, Tokenizer, train_tokenizer
 from nmt.errors import DataError
 from nmt.files import write_text
 
@@ -42,13 +43,15 @@ class Texts:
                 continue
             for side in (text.source, text.target, *text.before):
                 sums.update("\n".join(side).encode() + b"\0")
+        if self.train.links:
+            sums.update(repr(self.train.links).encode())
         return sums.hexdigest()
 
 
 def read_texts(config: Config) -> Texts:
     """Raises DataError where a file is missing, empty, or does not fit its neighbour."""
     data = config.data
-    whole = _read(data.train, data.document_context)
+    whole = _with_links(config, _read(data.train, data.document_context))
     train = without_blank(whole)
     if not len(train):
         raise DataError(f"{data.train.source}: no line has text on both sides; training needs sentence pairs")
@@ -66,6 +69,8 @@ def read_texts(config: Config) -> Texts:
         train, taken = hold_out(train, data.hold_out, len(missing), config.seed)
         read |= zip(missing, taken, strict=True)
         notes.append(f"held out of the training text: {data.hold_out:,} pairs each for {' and '.join(missing)}")
+    if train.links:
+        notes.append(f"attention is taught {sum(map(len, train.links)):,} links of the training text")
     linked = {
         name: files
         for name, files in (("valid", data.valid), ("test", data.test))
@@ -90,6 +95,29 @@ def _read(files: ParallelFiles, document_context: int) -> ParallelText:
         return text
     names = None if files.documents is None else read_names(files.documents, text.source, files.source)
     return replace(text, before=tuple(sentences_before(text.source, document_context, names)))
+
+
+def _with_links(config: Config, text: ParallelText) -> ParallelText:
+    """The training text with the links that attention is taught, where it is taught any; the sure ones alone.
+
+    Raises DataError where they do not fit the text, or there are none.
+    """
+    guided = config.training.guided_alignment
+    if guided is None:
+        return text
+    files, unit = config.data.train, _unit_of_links(config)
+    read = read_gold(guided.links, 0, text.source, text.target, source_name=files.source, unit=unit)
+    if not any(links.sure for links in read):
+        raise DataError(
+            f"{guided.links}: has no sure link (i-j); give those of {files.source} and {files.target}, or leave "
+            f"training.guided_alignment out"
+        )
+    return replace(text, links=tuple(tuple(sorted(links.sure)) for links in read))
+
+
+def _unit_of_links(config: Config) -> str:
+    """What links of a text stand between: words, unless alignments are shown of characters."""
+    return "character" if config.alignment.unit == "character" else "word"
 
 
 def hold_out(text: ParallelText, pairs: int, parts: int, seed: int) -> tuple[ParallelText, list[ParallelText]]:
@@ -159,11 +187,18 @@ def learn_tokenizers(config: Config, train: ParallelText) -> tuple[Tokenizer, To
 
 def examples_of(config: Config, text: ParallelText, source: Tokenizer, target: Tokenizer) -> list[Example]:
     """The pairs of a text in pieces."""
-    longest = config.data.max_length
-    return [
-        Example(source.encode(one).numbers, target.encode(other).numbers, context_pieces(source, before, longest))
-        for one, other, before in zip(text.source, text.target, text.before or [()] * len(text), strict=True)
-    ]
+    longest, unit, examples = config.data.max_length, _unit_of_links(config), []
+    none: Sequence[tuple[()]] = [()] * len(text)
+    rows = zip(text.source, text.target, text.before or none, text.links or none, strict=True)
+    for one, other, before, links in rows:
+        read, written = source.encode(one), target.encode(other)
+        linked = linked_pieces(links, _units(one, read, unit), _units(other, written, unit)) if links else ()
+        examples.append(Example(read.numbers, written.numbers, context_pieces(source, before, longest), linked))
+    return examples
+
+
+def _units(line: str, pieces: Pieces, unit: str) -> Units:
+    return units_of(line, pieces.texts, pieces.spans, unit)
 
 
 def training_examples(config: Config, text: ParallelText, source: Tokenizer, target: Tokenizer) -> list[Example]:

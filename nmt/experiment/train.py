@@ -18,6 +18,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.errors import CheckpointError, TrainingError
 from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
 from nmt.experiment.final import final_scores
+from nmt.experiment.guided import guide_of
 from nmt.experiment.interrupt import stop_on_interrupt
 from nmt.experiment.run import Run, model_of
 from nmt.experiment.texts import Texts, examples_of, learn_tokenizers, read_texts, training_examples, write_held_out
@@ -251,6 +252,7 @@ class _Training:
             plateau_factor=settings.plateau.factor,
             plateau_patience=settings.plateau.patience,
             autocast=self.dtype,
+            guide=guide_of(self._opened()),
         )
 
     def _opened(self) -> Run:

@@ -63,15 +63,17 @@ class _AdditiveSequence(torch.autograd.Function):
                 *kept.tensors(), contexts, weights, queries, keys, values, energy_A, joint_HK, context_VG
             )
             ctx.dtypes = inputs_TBG.dtype, keys_BSA.dtype, values_BSV.dtype
-        ctx.mark_non_differentiable(weights)
+        ctx.set_materialize_grads(False)  # weights have a gradient only where the loss looks at them
         return kept.states[1:], contexts, weights
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *given: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *given: Tensor | None) -> tuple[Tensor | None, ...]:
         states, narrow, gates, candidates, recurrent = ctx.saved_tensors[:5]
         contexts, weights, queries, keys, values, energy, joint_HK, context_VG = ctx.saved_tensors[5:]
-        grad_states, grad_contexts, _ = given
+        grad_states = torch.zeros_like(candidates) if given[0] is None else given[0]
+        grad_contexts = torch.zeros_like(contexts) if given[1] is None else given[1]
+        grad_weights = given[2]
         dtype, (steps, batch, width) = joint_HK.dtype, grad_states.shape
         slopes = slopes_of(states, gates, candidates, recurrent)
         context_GV = _order_xrz(context_VG.t())
@@ -85,6 +87,8 @@ class _AdditiveSequence(torch.autograd.Function):
             grads[step, :, : 4 * width] = (delta.unsqueeze(1) * slopes[step]).flatten(1)
             torch.add(grad_contexts[step], grads[step, :, : 3 * width] @ context_GV, out=contexts_grad[step])
             weights_grad = torch.bmm(values, contexts_grad[step].unsqueeze(2)).squeeze(2)
+            if grad_weights is not None:
+                weights_grad += grad_weights[step]
             scores_grad = torch._softmax_backward_data(weights_grad, weights[step], 1, weights.dtype)
             torch.add(keys, queries[step].unsqueeze(1), out=hidden).tanh_()
             energy_grad.addmv_(hidden.flatten(0, 1).t(), scores_grad.flatten())
@@ -136,7 +140,7 @@ def additive_sequence(
         α_t = softmax_s(v · tanh(W h_{t−1} + k_s))    c_t = Σ_s α_ts v_s    h_t = GRU(x_t + C c_t, h_{t−1})
 
     `inputs_TBG` is the embeddings' part of the gates with b_ih, `query_AH` W, `energy_A` v, `context_GV` C, `weight_GH`
-    and `bias_G` W_hh and b_hh. No gradient flows through the returned weights.
+    and `bias_G` W_hh and b_hh.
     """
     attention = (keys_BSA, values_BSV, mask_BS, query_AH, energy_A, context_GV)
     result: tuple[Tensor, Tensor, Tensor] = apply_function(

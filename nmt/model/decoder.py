@@ -39,6 +39,13 @@ class Decoded:
     drawn: Drawn | None = None
     document: DocumentWeights | None = None
 
+    def distribution(self, layer: int, head: int | None) -> Tensor:
+        """α of one layer, [B, T, S]: of one head (or hop), or the mean of all; of draws, what they are drawn from."""
+        if self.drawn is not None:
+            return self.drawn.alpha_BTS
+        weights_BHTS = self.weights[layer]
+        return weights_BHTS.mean(dim=1) if head is None else weights_BHTS[:, head]
+
 
 MemoryKind = TypeVar("MemoryKind", bound=Reorderable)
 StateKind = TypeVar("StateKind", bound=Reorderable)

@@ -15,7 +15,7 @@ from nmt.data.batching import Batch, Position, TrainingBatches
 from nmt.errors import TrainingError
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.optim import Moment, Schedule, learning_rate, set_rate
-from nmt.training.update import Update, UpdateSettings, update
+from nmt.training.update import Guide, Update, UpdateSettings, update
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Plan:
     plateau_factor: float
     plateau_patience: int
     autocast: torch.dtype | None
+    guide: Guide | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class Progress:
 class Logged:
     """A few updates: mean loss over their target tokens, tokens a second, rate and gradient norm of the last.
 
-    `terms` holds means over the updates of what attention adds: reward, baseline and entropy of one that draws.
+    `terms` holds means over the updates of what attention adds: reward, baseline and entropy of one that draws, and
+    what links teach.
     """
 
     progress: Progress
@@ -143,7 +145,8 @@ def train(
 
     Raises TrainingError, before the update, where loss or gradient is not a finite number.
     """
-    meter, settings = _Meter(progress.seconds), UpdateSettings(plan.autocast, plan.label_smoothing, plan.clip)
+    meter = _Meter(progress.seconds)
+    settings = UpdateSettings(plan.autocast, plan.label_smoothing, plan.clip, plan.guide)
     reason, stopped = _reason(plan, progress), False
     for batch, after, per_epoch in batches.from_position(progress.position):
         if reason is not None:

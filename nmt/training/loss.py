@@ -22,6 +22,10 @@ torch first write a kernel, which can take as long as the product.
 """
 
 
+_LEAST = 1e-30
+"""A weight below is as good as 0: 1 / α, the slope of its logarithm, must be a number that products can bear."""
+
+
 class _SmoothedCrossEntropy(torch.autograd.Function):
     """Output layer and loss in one: the scores' gradient is written over the scores, while they are at hand."""
 
@@ -88,12 +92,21 @@ def smoothed_cross_entropy(
 
 
 @dataclass(frozen=True)
+class Guided:
+    """What links teach: α and the links A, [B, T, S] both, and the weight of their term (`guided_alignment`)."""
+
+    alpha_BTS: Tensor
+    links_BTS: Tensor
+    weight: float
+
+
+@dataclass(frozen=True)
 class Loss:
     """A batch's loss, averaged over its real target tokens.
 
     `total` is what is differentiated, `cross_entropy` the part that every model has. `terms` are the figures of what
     attention adds, by name: `reward` is the mean log p(y) of the tokens for which it drew, NaN where it drew for none,
-    `entropy` that of its distributions in nats.
+    `entropy` that of its distributions in nats, `guided` the mean −Σ_s A_ts log α_ts of the tokens that links teach.
     """
 
     total: Tensor
@@ -111,16 +124,21 @@ def training_loss(
     smoothing: float,
     drawn: Drawn | None = None,
     baseline: float | None = None,
+    guided: Guided | None = None,
 ) -> Loss:
     """The smoothed cross-entropy of a batch, and what attention adds to it."""
     total, gained_N = smoothed_cross_entropy(readout_BTR[mask_BT], weight, bias, target_BT[mask_BT], smoothing)
     tokens = mask_BT.sum()
-    cross_entropy = total / tokens
-    if drawn is None:
-        return Loss(cross_entropy, cross_entropy.detach())
-    gained_BT = gained_N.new_zeros(mask_BT.shape).masked_scatter(mask_BT, gained_N)
-    added, terms = score_function(gained_BT, mask_BT, drawn, baseline)
-    return Loss(cross_entropy + added / tokens, cross_entropy.detach(), terms)
+    cross_entropy, terms = (total / tokens).detach(), dict[str, Tensor]()
+    if drawn is not None:
+        gained_BT = gained_N.new_zeros(mask_BT.shape).masked_scatter(mask_BT, gained_N)
+        added, terms = score_function(gained_BT, mask_BT, drawn, baseline)
+        total = total + added
+    if guided is not None:
+        taught, rows = guided_alignment(guided.alpha_BTS, guided.links_BTS)
+        total = total + guided.weight * taught
+        terms["guided"] = taught.detach() / rows
+    return Loss(total / tokens, cross_entropy, terms)
 
 
 def score_function(
@@ -143,6 +161,17 @@ def score_function(
     entropy = drawn.entropy_BT[mask_BT].sum()
     figures = {"reward": mean, "entropy": entropy.detach() / mask_BT.sum()}
     return -drawn.reward_weight * reward - drawn.entropy_weight * entropy, figures
+
+
+def guided_alignment(alpha_BTS: Tensor, links_BTS: Tensor) -> tuple[Tensor, Tensor]:
+    """−Σ_t Σ_s A_ts log α_ts of a batch (Chen et al. 2016, arXiv 1607.01628), and the number of rows t that count.
+
+    A row of `links_BTS` sums to 1, or is 0 where its token has no link. A position that α cannot reach, as those
+    outside of a window, is left out, and a row whose links are all of that kind does not count.
+    """
+    reached_BTS = (links_BTS > 0) & (alpha_BTS > _LEAST)
+    logs_BTS = torch.where(reached_BTS, alpha_BTS, 1.0).log()
+    return -(links_BTS * logs_BTS).sum(), reached_BTS.any(dim=2).sum()
 
 
 @dataclass(frozen=True)

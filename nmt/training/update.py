@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from nmt.data.batching import Batch
+from nmt.model.decoder import Decoded
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import products_in
-from nmt.training.loss import training_loss
+from nmt.training.loss import Guided, training_loss
 
 _KEPT = 0.9
 """What remains of the baseline at each update: b ← 0.9 b + 0.1 log p (Xu et al. 2015, eq. 10)."""
@@ -32,12 +33,23 @@ class Update:
 
 
 @dataclass(frozen=True)
+class Guide:
+    """What links teach, and how much it weighs: a layer's map of this number, −1 the last, None the mean of all."""
+
+    weight: float
+    layer: int
+    head: int | None
+
+
+@dataclass(frozen=True)
 class UpdateSettings:
-    """What all updates have in common: precision of products (None: their own), ε of label smoothing, largest norm."""
+    """What all updates have in common: precision of products (None: their own), ε of label smoothing, largest norm,
+    and what links teach, where a batch has any."""
 
     dtype: torch.dtype | None
     smoothing: float
     clip: float | None
+    guide: Guide | None = None
 
 
 def update(
@@ -52,7 +64,8 @@ def update(
     optimizer.zero_grad(set_to_none=True)
     with products_in(settings.dtype, batch.source_BS.device):
         sides = (batch.source_BS, batch.source_mask_BS, batch.previous_BT, batch.context_BKS)
-        decoded = model(*sides, need_weights=False)
+        is_guided = settings.guide is not None and batch.links_BTS is not None
+        decoded = model(*sides, need_weights=is_guided)
         loss = training_loss(
             decoded.readout_BTR,
             batch.target_BT,
@@ -62,6 +75,7 @@ def update(
             smoothing=settings.smoothing,
             drawn=decoded.drawn,
             baseline=baseline,
+            guided=_guided(decoded, batch.links_BTS, settings.guide),
         )
     loss.total.backward()
     norm: Tensor = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip or math.inf)
@@ -76,3 +90,9 @@ def update(
     if made.finite:
         optimizer.step()
     return made
+
+
+def _guided(decoded: Decoded, links_BTS: Tensor | None, guide: Guide | None) -> Guided | None:
+    if guide is None or links_BTS is None:
+        return None
+    return Guided(decoded.distribution(guide.layer, guide.head), links_BTS, guide.weight)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.alignment.units import Units, pool_units, units_of
+from nmt.alignment.units import Units, linked_pieces, pool_units, units_of
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 
 LINE = "un happy  cats"
@@ -144,3 +144,20 @@ def test_pieces_as_units_are_the_weights_without_the_ends() -> None:
     source = units_of(LINE, PIECES, SPANS, "piece")
     target = units_of("die Katzen", ["▁die", "▁Kat", "zen"], [(0, 3), (3, 7), (7, 10)], "piece")
     np.testing.assert_allclose(pool_units(HAND, source, target), HAND[:-1, :-1], atol=1e-7)
+
+
+# Links of units, as links of pieces.
+
+
+def test_every_piece_of_a_linked_word_points_to_every_piece_of_the_other() -> None:
+    """un 0 | hap py 1 | cat s 2 to die 0 | Kat zen 1."""
+    source = units_of(LINE, PIECES, SPANS, "word")
+    assert linked_pieces([(2, 1)], source, TARGET) == ((), (3, 4), (3, 4))
+    assert linked_pieces([(2, 1), (0, 1), (1, 0)], source, TARGET) == ((1, 2), (0, 3, 4), (0, 3, 4))
+    assert linked_pieces([], source, TARGET) == ((), (), ())
+
+
+def test_a_piece_of_several_words_has_the_links_of_all_of_them_once() -> None:
+    over, apart = Units(("a", "b"), ((0, 1),)), Units(("c", "d"), ((0,), (1,)))
+    assert linked_pieces([(0, 0), (1, 1)], apart, over) == ((0, 1),)
+    assert linked_pieces([(0, 0), (1, 0)], over, apart) == ((0,), ())

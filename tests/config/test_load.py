@@ -199,7 +199,7 @@ def test_shipped_configs_load_and_are_named_after_their_file(path: Path, monkeyp
     assert config.data.train.source.is_relative_to(ROOT / "data")
 
 
-def test_the_configs_of_the_demo_corpus_with_a_gru_decoder_differ_in_attention_or_encoder_alone() -> None:
+def test_the_configs_of_the_demo_corpus_with_a_gru_decoder_differ_in_one_thing_alone() -> None:
     demo = {path.stem: load_config(path) for path in CONFIGS if load_config(path).data.train.source.parent == DEMO}
     configs = {name: config for name, config in demo.items() if config.model.decoder.type == "gru"}
     assert {config.model.attention.type for config in configs.values()} == set(KINDS.split(", "))
@@ -207,7 +207,11 @@ def test_the_configs_of_the_demo_corpus_with_a_gru_decoder_differ_in_attention_o
     for other in configs.values():
         name, *rest = differences(first, other)
         assert name == "name"
-        assert {tuple(key.split(".")[:2]) for key in rest} in ({("model", "attention")}, {("model", "encoder")})
+        assert {".".join(key.split(".")[:2]) for key in rest} in (
+            {"model.attention"},
+            {"model.encoder"},
+            {"training.guided_alignment"},
+        )
 
 
 def test_the_json_schema_explains_keys_and_admits_the_shipped_configs_keys() -> None:
@@ -342,6 +346,15 @@ def test_every_key_refuses_a_section_with_its_path_in_one_line(path: str) -> Non
          "alignment.layer: 0 is for a model.decoder of type transformer, which this is not: leave it out"),
         ("alignment.head", 1,
          "alignment.head: 1 is for a model.attention of type multihead, which this is not: leave it out"),
+        ("training.guided_alignment", {}, "training.guided_alignment.links: is missing"),
+        ("training.guided_alignment", {"links": "l", "weight": 0},
+         "training.guided_alignment.weight: 0 must be above 0"),
+        ("training.guided_alignment", {"links": "l", "head": 0},
+         "training.guided_alignment.head: 0 is for a model.attention of type multihead, which this is not: leave it "
+         "out"),
+        ("training.guided_alignment", {"links": "l", "layer": 0},
+         "training.guided_alignment.layer: 0 is for a model.decoder of type transformer, which this is not: leave it "
+         "out"),
         ("training", {}, "training: no limit is set: give max_steps, max_epochs or max_minutes"),
         ("line\nbreak", 1, "'line\\nbreak': unknown key; allowed: " + ", ".join(Config.model_fields)),
     ],
@@ -406,6 +419,31 @@ def test_layer_and_head_of_alignments_must_be_there() -> None:
     assert message(TRANSFORMER, "alignment.layer=2").startswith("FILE: alignment.layer: 2 is not there; ")
     assert "has 2, counted from 0" in message(TRANSFORMER, "alignment.head=2")
     assert parse("model.attention={type: multihead}", "alignment.head=3").alignment.head == 3
+
+
+GUIDED = "training.guided_alignment.links=train.links"
+
+
+def test_layer_and_head_that_are_taught_must_be_there() -> None:
+    taught = "training.guided_alignment"
+    assert parse(TRANSFORMER, GUIDED, f"{taught}.layer=1", f"{taught}.head=1").training.guided_alignment is not None
+    assert f"FILE: {taught}.layer: 2 is not there; " in message(TRANSFORMER, GUIDED, f"{taught}.layer=2")
+    assert f"FILE: {taught}.head: 2 is not there; " in message(TRANSFORMER, GUIDED, f"{taught}.head=2")
+
+
+@pytest.mark.parametrize("kind", ["bahdanau", "luong", "local", "soft", "multihead", "memory", "ntm"])
+@pytest.mark.parametrize("normalizer", ["sparsemax", "entmax15"])
+def test_weights_that_are_0_are_not_taught(kind: str, normalizer: str) -> None:
+    said = message(GUIDED, f"model.attention={{type: {kind}, normalizer: {normalizer}}}")
+    assert said.startswith("FILE: training.guided_alignment: needs the logarithm of every weight, and those of ")
+    assert normalizer in said
+    assert "\n" not in said
+
+
+def test_no_attention_is_not_taught() -> None:
+    said = message(GUIDED, "model.attention={type: none}")
+    assert said.startswith("FILE: training.guided_alignment: attention none has no weights to teach: ")
+    assert "\n" not in said
 
 
 def test_a_whole_number_is_a_number() -> None:

@@ -154,6 +154,18 @@ def test_what_the_decoder_sees_is_the_target_one_step_late(lengths: list[tuple[i
         assert batch.previous_BT[row][~real].eq(PADDING).all()
 
 
+def test_links_of_a_batch_by_hand() -> None:
+    """A row of links in equal parts, none at the ends or on padding; a pair without any stands beside one with some."""
+    linked = Example((4, 5, 6), (7, 8), links=((0, 2), ()))
+    batch = make_batch([linked, Example((4,), (7, 8, 9))])
+    assert batch.links_BTS is not None
+    assert batch.links_BTS.shape == (*batch.target_BT.shape, batch.source_BS.shape[1])
+    expected_BTS = torch.zeros(2, 4, 4)
+    expected_BTS[0, 0, 0] = expected_BTS[0, 0, 2] = 0.5
+    assert batch.links_BTS.equal(expected_BTS)
+    assert make_batch([Example((4, 5), (7,), links=((),))]).links_BTS is None
+
+
 def test_a_batch_moves_whole() -> None:
     batch = make_batch([example(2, 3)])
     assert same(batch.to(torch.device("cpu")), batch)

@@ -122,6 +122,12 @@ def test_pairs_with_a_blank_side_are_left_out_and_the_rest_stays_in_step() -> No
     assert without_blank(text) == ParallelText(("a", "e"), ("1", "5"))
 
 
+def test_pairs_take_their_links_along() -> None:
+    text = ParallelText(("a", "b", "c"), ("1", "", "3"), links=(((0, 0),), (), ((1, 2), (2, 1))))
+    assert without_blank(text).links == (((0, 0),), ((1, 2), (2, 1)))
+    assert text.select([2, 0]).links == (((1, 2), (2, 1)), ((0, 0),))
+
+
 def test_overlap_counts_test_sources_that_training_has() -> None:
     train = ParallelText(("a b", "c ", "d"), ("1", "2", "3"))
     test = ParallelText((" a b", "c", "c", "A b", "e", "a"), ("1", "x", "y", "z", "3", "1"))

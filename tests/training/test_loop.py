@@ -10,7 +10,8 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from nmt.config.schema import MetricName, ModelSection
+from nmt.config.model import ModelSection
+from nmt.config.training import MetricName
 from nmt.data.batching import Example, Position, TrainingBatches
 from nmt.errors import TrainingError
 from nmt.model.build import build_model

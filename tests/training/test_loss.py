@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
-from nmt.training.loss import CHUNK, TokenScores, smoothed_cross_entropy, token_scores, training_loss
+from nmt.training.loss import (
+    CHUNK,
+    Guided,
+    TokenScores,
+    guided_alignment,
+    smoothed_cross_entropy,
+    token_scores,
+    training_loss,
+)
 
 WIDTH, PIECES = 5, 7
 
@@ -137,6 +145,69 @@ def test_padding_counts_for_nothing() -> None:
     other_BT = target_BT.masked_fill(~mask_BT, 3)
     other = training_loss(other_BTR, other_BT, mask_BT, weight=weight, bias=bias, smoothing=0.1)
     assert other.total.equal(found)
+
+
+# guided_alignment
+
+ALPHA_BTS = torch.tensor([[[0.5, 0.25, 0.25], [0.1, 0.9, 0.0], [0.2, 0.2, 0.6], [0.0, 0.0, 1.0]]], dtype=torch.float64)
+LINKS_BTS = torch.tensor([[[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]], dtype=torch.float64)
+
+
+def test_guided_alignment_by_hand() -> None:
+    """Row 0 has two links of weight 1/4, row 1 one of 1/10; rows 2 and 3 have none."""
+    taught, rows = guided_alignment(ALPHA_BTS, LINKS_BTS)
+    assert taught.item() == pytest.approx(math.log(4) + math.log(10))
+    assert rows.item() == 2
+
+
+def test_links_beyond_the_reach_of_attention_are_left_out() -> None:
+    """Row 0 keeps one of its two links, and half of its target with it; row 1 has none left and does not count."""
+    links_BTS = torch.tensor([[[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]], dtype=torch.float64)
+    alpha_BTS = torch.tensor([[[0.0, 0.25, 0.75], [0.5, 0.5, 0.0]]], dtype=torch.float64).requires_grad_()
+    taught, rows = guided_alignment(alpha_BTS, links_BTS)
+    assert taught.item() == pytest.approx(0.5 * math.log(4))
+    assert rows.item() == 1
+    (grad,) = torch.autograd.grad(taught, [alpha_BTS])
+    close(grad, torch.tensor([[[0.0, -2.0, 0.0], [0.0, 0.0, 0.0]]], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("gap", [60.0, 80.0, 100.0, 1000.0])
+def test_weights_next_to_nothing_leave_no_infinite_slope(gap: float) -> None:
+    scores_BTS = torch.tensor([[[gap, 0.0], [0.0, 0.0]]]).requires_grad_()
+    taught, _ = guided_alignment(torch.softmax(scores_BTS, dim=2), torch.tensor([[[0.0, 1.0], [1.0, 0.0]]]))
+    (grad,) = torch.autograd.grad(taught, [scores_BTS])
+    assert taught.isfinite()
+    assert grad.isfinite().all()
+    close(grad[0, 1], torch.tensor([-0.5, 0.5]), 1e-6)
+
+
+def test_its_gradient_at_the_scores_is_the_difference_of_weights_and_links() -> None:
+    scores_BTS = torch.randn(1, 4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(3)).requires_grad_()
+    alpha_BTS = torch.softmax(scores_BTS, dim=2)
+    (grad,) = torch.autograd.grad(guided_alignment(alpha_BTS, LINKS_BTS)[0], [scores_BTS])
+    linked_BT1 = LINKS_BTS.sum(dim=2, keepdim=True)
+    close(grad, alpha_BTS * linked_BT1 - LINKS_BTS)
+
+
+def test_links_add_their_weight_to_the_loss_of_a_token() -> None:
+    """Seven real tokens; the figure is the mean over the two that are taught."""
+    readout_BTR, target_BT, mask_BT = batch()
+    _, weight, bias, _ = draw(1)
+    links_BTS = torch.zeros(3, 4, 3, dtype=torch.float64)
+    links_BTS[0], alpha_BTS = LINKS_BTS[0], ALPHA_BTS.expand(3, -1, -1)
+    plain = training_loss(readout_BTR, target_BT, mask_BT, weight=weight, bias=bias, smoothing=0.1)
+    found = training_loss(
+        readout_BTR,
+        target_BT,
+        mask_BT,
+        weight=weight,
+        bias=bias,
+        smoothing=0.1,
+        guided=Guided(alpha_BTS, links_BTS, 0.3),
+    )
+    close(found.total - plain.total, torch.tensor(0.3 * math.log(40) / 7, dtype=torch.float64))
+    close(found.cross_entropy, plain.cross_entropy)
+    assert found.terms["guided"].item() == pytest.approx(math.log(40) / 2)
 
 
 # token_scores
