@@ -94,20 +94,17 @@ def context_batch(contexts: Sequence[Sequence[Sequence[int]]]) -> Tensor | None:
     return pad(rows)[0].view(len(contexts), most, -1)
 
 
-def links_batch(examples: Sequence[Example]) -> Tensor | None:
-    """The links of each target piece, [B, T, S], a row's in equal parts; None where there are none."""
+def links_batch(examples: Sequence[Example], steps: int, width: int) -> Tensor | None:
+    """The links of each target piece, [B, T, S], those of a piece in equal parts; None where there are none."""
     places: list[tuple[int, int, int]] = []
     parts: list[float] = []
     for number, example in enumerate(examples):
         for target, sources in enumerate(example.links):
             places += [(number, target, source) for source in sources]
-            parts += [1.0 / len(sources)] * len(sources)
+            parts += [1.0 / len(sources) for _ in sources]
     if not places:
         return None
-    longest = [
-        max(len(side) for side in sides) + 1 for sides in zip(*((e.target, e.source) for e in examples), strict=True)
-    ]
-    links_BTS = torch.zeros(len(examples), *longest)
+    links_BTS = torch.zeros(len(examples), steps, width)
     links_BTS[tuple(torch.tensor(places).t())] = torch.tensor(parts)
     return links_BTS
 
@@ -118,7 +115,8 @@ def make_batch(examples: Sequence[Example]) -> Batch:
     previous_BT, target_mask_BT = pad([[BEGIN, *example.target] for example in examples])
     target_BT, _ = pad([[*example.target, END] for example in examples])
     context_BKS = context_batch([example.before for example in examples])
-    return Batch(source_BS, source_mask_BS, previous_BT, target_BT, target_mask_BT, context_BKS, links_batch(examples))
+    links_BTS = links_batch(examples, target_BT.shape[1], source_BS.shape[1])
+    return Batch(source_BS, source_mask_BS, previous_BT, target_BT, target_mask_BT, context_BKS, links_BTS)
 
 
 def group(order: Sequence[int], lengths: Sequence[int], tokens: int, sentences: int | None) -> list[list[int]]:

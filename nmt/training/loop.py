@@ -63,6 +63,11 @@ class Plan:
     autocast: torch.dtype | None
     guide: Guide | None = None
 
+    @property
+    def updates(self) -> UpdateSettings:
+        """What all updates have in common."""
+        return UpdateSettings(self.autocast, self.label_smoothing, self.clip, self.guide)
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -146,7 +151,6 @@ def train(
     Raises TrainingError, before the update, where loss or gradient is not a finite number.
     """
     meter = _Meter(progress.seconds)
-    settings = UpdateSettings(plan.autocast, plan.label_smoothing, plan.clip, plan.guide)
     reason, stopped = _reason(plan, progress), False
     for batch, after, per_epoch in batches.from_position(progress.position):
         if reason is not None:
@@ -155,7 +159,7 @@ def train(
         used = plan.limits.used(progress.step + 1, progress.epochs, progress.seconds)
         rate = learning_rate(plan.schedule, Moment(progress.step + 1, used, progress.reduction))
         set_rate(optimizer, rate)
-        made = update(model, optimizer, batch.to(device), settings, baseline=progress.baseline)
+        made = update(model, optimizer, batch.to(device), plan.updates, baseline=progress.baseline)
         if not made.finite:
             advice = _advice(progress.step + 1, made.loss, rate)
             yield Failed(progress, advice)

@@ -133,8 +133,11 @@ def test_links_that_do_not_fit_are_named_and_nothing_is_written(
 
 
 def owners(tokenizer: Tokenizer, line: str) -> list[int]:
-    """The word of each piece: the words before its last character."""
-    return [len(line[:end].split()) - 1 for _, end in tokenizer.encode(line).spans]
+    """The word of each piece: that of its first character that can be seen, or of the next one."""
+    starts = [
+        next(at for at in range(start, len(line)) if line[at] != " ") for start, _ in tokenizer.encode(line).spans
+    ]
+    return [line[:start].count(" ") for start in starts]
 
 
 def test_pairs_keep_their_own_links_whatever_is_left_out(
