@@ -124,7 +124,7 @@ def test_every_shipped_config_trains(config: Path, place: Path) -> None:
     texts = " ".join(
         f"--set 'data.{name}={{source: small.en, target: small.de}}'" for name in ("train", "valid", "test")
     )
-    if "guided_alignment:" in config.read_text(encoding="utf-8"):
+    if re.search(r"^ *guided_alignment:", config.read_text(encoding="utf-8"), flags=re.MULTILINE):
         texts += " --set training.guided_alignment.links=small.links"
     command = shortened(f"nmt train --config configs/{config.name} --run shipped/{config.stem} {texts}")
     result = run(command, place)

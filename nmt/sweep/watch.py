@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nmt.config.schema import TrainingSection
+from nmt.config.training import TrainingSection
 
 
 @dataclass
