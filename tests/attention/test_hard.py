@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -181,7 +182,7 @@ def test_a_reward_counts_the_words_from_its_draw_on() -> None:
     weights_BTS = torch.full((2, 3, 2), 0.5, dtype=torch.float64)
     drawn = attention._drawn(weights_BTS, torch.zeros(2, 3, dtype=torch.long), torch.tensor([False, False]))
     logs_BT = drawn.log_probability_BT.clone().requires_grad_()
-    drawn = type(drawn)(logs_BT, drawn.entropy_BT, drawn.drawn_B, 1.0, 0.5)
+    drawn = replace(drawn, log_probability_BT=logs_BT)
     gains_BT = torch.tensor([[-1.0, -2.0, -4.0], [-3.0, 9.0, 9.0]], dtype=torch.float64)
     mask_BT = torch.tensor([[True, True, True], [True, False, False]])
     added, figures = score_function(gains_BT, mask_BT, drawn, -2.0)
