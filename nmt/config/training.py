@@ -34,7 +34,7 @@ class GuidedAlignmentSection(Section):
     links: FilePath
     """Sure links (`i-j`) between the words of the training text, in Pharaoh format, 0-based, one line for each pair;
     between its characters where alignment.unit is character."""
-    weight: Annotated[float, Field(gt=0.0)] = 0.5
+    weight: Annotated[float, Field(gt=0.0)] = 0.1
     """What their term, in nats of a target piece, is multiplied by in the loss."""
     head: Annotated[int, Field(ge=0)] | None = None
     """The head of multi-head attention, from 0, that is taught; null: alignment.head, or the mean of all."""
