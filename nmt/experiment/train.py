@@ -82,9 +82,7 @@ def resume_training(config: Config | None, path: Path, *, changes: Sequence[str]
     folder = RunFolder(path)
     meta = folder.meta()
     if "averaged" in meta:
-        raise CheckpointError(
-            f"{path}: is an average, which has no state to go on from: resume {meta['averaged']['run']} instead"
-        )
+        raise CheckpointError(f"{path}: is an average, with no state to go on from; resume {meta['averaged']['run']}")
     stored = folder.config()
     if config is None and changes:
         config = folder.config(changes)
