@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nmt.alignment.plot import plot_alignment
 from nmt.data.corpus import ParallelText, read_lines, read_parallel
+from nmt.experiment.align import given_targets
 from nmt.experiment.contrast import contrast, read_wrong
 from nmt.experiment.document import document_alignments
 from nmt.experiment.run import open_run
@@ -77,7 +78,8 @@ def draw(folder: Path, text: ParallelText, path: Path) -> None:
     """Where one reference's words looked in the sentences before."""
     run = open_run(folder)
     before = run.before(text.source)[DRAWN]
-    (found,) = document_alignments(run, [text.source[DRAWN]], [text.target[DRAWN]], before=[before])
+    targets = given_targets(run, [text.target[DRAWN]])
+    (found,) = document_alignments(run, [text.source[DRAWN]], targets, before=[before])
     plot_alignment(found.matrix(), path)
 
 

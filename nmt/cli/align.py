@@ -213,7 +213,7 @@ def _align_run(
         write_pharaoh(files.folder / f"links.{name}.txt", sentences)
     files.draw(aligned, title=run.config.name, languages=_languages(run), gold=gold)
     if before:
-        files.write_documents(document_alignments(run, sources, aligned.targets, unit=unit, before=before))
+        files.write_documents(document_alignments(run, sources, aligned.written, unit=unit, before=before))
     _tell_count(len(sources), "aligned", files.folder)
     print_links({"": aligned.alignments}, gold, json_output)
 

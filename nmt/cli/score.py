@@ -21,8 +21,9 @@ def score(
 ) -> None:
     """Print the natural log-probability of each given translation, its end included, and tell the perplexity.
 
-    It is that of `translate --format jsonl` where encoding the text gives the pieces that were written. --json prints
-    one object, with the whole text's log-probability, its perplexity over pieces, and those of each line.
+    It is that of `translate --format jsonl` where encoding the text gives the pieces that were written, and unless the
+    line was translated in parts: here it is read whole. --json prints one object, with the whole text's
+    log-probability, its perplexity over pieces, and those of each line.
     """
     from nmt.data.corpus import read_parallel
     from nmt.data.documents import read_names

@@ -18,7 +18,7 @@ class Forced:
 
     `weights` has an array [H, T, S] for each layer that attends, T and S with the end pieces, padding cut off;
     `log_probabilities` [T] are natural, those of each target piece and of the end. `document` is there for a model that
-    looks at the sentences before, where there are some.
+    looks at the sentences before, where there are some. Where nobody needs weights, there are none of either.
     """
 
     weights: tuple[NDArray[np.float32], ...]
@@ -38,14 +38,15 @@ class ForcedDocument:
 
 @torch.inference_mode()
 def forced_decode(
-    model: Seq2Seq, examples: Sequence[Example], *, batch_size: int, device: torch.device
+    model: Seq2Seq, examples: Sequence[Example], *, batch_size: int, device: torch.device, need_weights: bool = True
 ) -> list[Forced]:
-    """The forced pass of every pair, in the order given."""
+    """The forced pass of every pair, in the order given; without `need_weights` its log-probabilities alone."""
     model.eval()
     results: dict[int, Forced] = {}
     for indices in inference_groups([example.length for example in examples], batch_size):
         batch = make_batch([examples[index] for index in indices]).to(device)
-        decoded = model(batch.source_BS, batch.source_mask_BS, batch.previous_BT, batch.context_BKS)
+        sources = batch.source_BS, batch.source_mask_BS
+        decoded = model(*sources, batch.previous_BT, batch.context_BKS, need_weights=need_weights)
         weights = [layer.float().cpu().numpy() for layer in decoded.weights]
         for row, index in enumerate(indices):
             target = len(examples[index].target) + 1
@@ -54,7 +55,7 @@ def forced_decode(
             # Sentence by sentence: the scores of a whole batch over the vocabulary may not fit into memory.
             scores_TV = torch.log_softmax(model.logits(decoded.readout_BTR[row, :target]).float(), dim=-1)
             gained_T = scores_TV.gather(1, batch.target_BT[row, :target].unsqueeze(1)).squeeze(1)
-            document = _document_of(decoded, row, examples[index])
+            document = _document_of(decoded, row, examples[index]) if need_weights else None
             results[index] = Forced(cut, gained_T.cpu().numpy().copy(), document)
     return [results[index] for index in range(len(examples))]
 

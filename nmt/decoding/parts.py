@@ -1,7 +1,14 @@
-"""Lines longer than what a model has learnt from, in parts that are not."""
+"""Lines longer than what a model has learnt from, in parts that are not, and where a model looked in all of them."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
 
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.data.batching import Example
 from nmt.data.tokenizer import Pieces
 
 _CLOSING = r"[\"'”’»)\]」』）]*$"
@@ -23,6 +30,38 @@ def parts_of(pieces: Pieces, limit: int) -> list[tuple[int, ...]]:
         parts.append(pieces.numbers[start:cut])
         start = cut
     return [*parts, pieces.numbers[start:]]
+
+
+def pairs_of(pair: Example, parts: Sequence[tuple[int, int]]) -> list[Example]:
+    """The pairs of a line's parts, of so many source and target pieces each (`Hypothesis.parts`); without parts the
+    pair itself. The sentences before stand before every part, as they do in a search."""
+    if not parts:
+        return [pair]
+    pairs, sources, targets = [], iter(pair.source), iter(pair.target)
+    for read, written in parts:
+        pairs.append(replace(pair, source=tuple(islice(sources, read)), target=tuple(islice(targets, written))))
+    return pairs
+
+
+def joined_maps(parts: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Where a line looked, [..., T, S], from where its parts did: block by block, as no part saw another.
+
+    Only the last part's end is the line's, so rows and columns of the others' ends are left out.
+    """
+    blocks = [*(part[..., :-1, :-1] for part in parts[:-1]), parts[-1]]
+    rows, columns = (sum(block.shape[axis] for block in blocks) for axis in (-2, -1))
+    joined = np.zeros((*parts[0].shape[:-2], rows, columns), np.float32)
+    row = column = 0
+    for block in blocks:
+        below, right = row + block.shape[-2], column + block.shape[-1]
+        joined[..., row:below, column:right] = block
+        row, column = below, right
+    return joined
+
+
+def joined_rows(parts: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """The rows [T, ...] of a line, its end included, from those of its parts; as in `joined_maps`."""
+    return np.concatenate([*(part[:-1] for part in parts[:-1]), parts[-1]])
 
 
 def _quality(pieces: Pieces, place: int) -> int:

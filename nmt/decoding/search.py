@@ -86,12 +86,13 @@ class Hypothesis:
     """A translation in pieces, without its end.
 
     `log_probability` is natural, its end included; `score` is divided by the length penalty, and has the coverage
-    penalty added.
+    penalty added. `parts` are there where the line was translated in parts: how many source and target pieces each has.
     """
 
     pieces: tuple[int, ...]
     log_probability: float
     score: float
+    parts: tuple[tuple[int, int], ...] = ()
 
 
 def started(

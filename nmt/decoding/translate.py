@@ -29,6 +29,9 @@ READ_AHEAD = 8
 _PART = 1 << 40
 """What is drawn for part p of line i is drawn as for line i + p · 2⁴⁰."""
 
+_Found = tuple[int, Sequence[Hypothesis]]
+"""How many source pieces a part has, and its hypotheses, best first."""
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -131,9 +134,9 @@ class Translator:
             for index, source in enumerate(sources)
             for part in self._parts(source, first + index, starts[index], before[index])
         ]
-        found: dict[int, list[list[Hypothesis]]] = {first + index: [] for index in range(len(lines))}
+        found: dict[int, list[_Found]] = {first + index: [] for index in range(len(lines))}
         for part, several in zip(parts, self._search(parts, wanted), strict=True):
-            found[part.line].append(several)
+            found[part.line].append((len(part.pair.source), several))
         return [
             self._translation(line, found[first + index], starts[index], before[index], wanted)
             for index, line in enumerate(lines)
@@ -227,7 +230,7 @@ class Translator:
         return found
 
     def _translation(
-        self, line: str, parts: Sequence[Sequence[Hypothesis]], start: str, before: tuple[str, ...], wanted: int
+        self, line: str, parts: Sequence[_Found], start: str, before: tuple[str, ...], wanted: int
     ) -> Translation:
         """The best of a line's hypotheses, those of its parts joined; of those of one text the better stays."""
         start = start if parts else ""
@@ -238,15 +241,17 @@ class Translator:
         return Translation(line, self.source.encode(line).numbers, best, tuple(texts)[:wanted], start, before)
 
 
-def _joined(parts: Sequence[Sequence[Hypothesis]]) -> list[Hypothesis]:
+def _joined(parts: Sequence[_Found]) -> list[Hypothesis]:
     """The hypotheses of a line from those of its parts: the best ones together, the second ones, and so on."""
     if not parts:
         return [Hypothesis((), 0.0, 0.0)]
     if len(parts) == 1:
-        return list(parts[0])
+        return list(parts[0][1])
     joined = []
-    for rank in range(max(len(part) for part in parts)):
-        chosen = [part[min(rank, len(part) - 1)] for part in parts]
+    for rank in range(max(len(several) for _, several in parts)):
+        chosen = [several[min(rank, len(several) - 1)] for _, several in parts]
         pieces = tuple(piece for one in chosen for piece in one.pieces)
-        joined.append(Hypothesis(pieces, sum(one.log_probability for one in chosen), sum(one.score for one in chosen)))
+        sizes = tuple((size, len(one.pieces)) for (size, _), one in zip(parts, chosen, strict=True))
+        total, score = sum(one.log_probability for one in chosen), sum(one.score for one in chosen)
+        joined.append(Hypothesis(pieces, total, score, sizes))
     return joined

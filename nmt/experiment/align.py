@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from nmt.alignment.export import SentenceAlignment
 from nmt.alignment.matrix import LayerChoice, MapChoice
-from nmt.alignment.units import units_of
+from nmt.alignment.units import Units, units_of
 from nmt.data.batching import Example
 from nmt.data.tokenizer import Pieces
+from nmt.decoding.forced import Forced
+from nmt.decoding.parts import joined_maps, pairs_of
 from nmt.decoding.translate import Translation
 from nmt.errors import ConfigError, DataError
 from nmt.experiment.maps import AT_ONCE, Looked, Map, Maps, choose_maps, gather, sentence_maps
@@ -15,19 +18,37 @@ from nmt.experiment.run import Run
 
 
 @dataclass(frozen=True)
-class Aligned(Looked):
-    """The alignment of each line with `targets`; `each` holds, where all maps were asked for, those by each alone."""
+class Target:
+    """A translation that is forced: its text and pieces, and the parts of a line that was translated in parts."""
 
-    targets: list[str]
+    text: str
+    pieces: Pieces
+    parts: tuple[tuple[int, int], ...] = ()
+
+    def units(self, unit: str) -> Units:
+        """Its words, characters or pieces."""
+        return units_of(self.text, self.pieces.texts, self.pieces.spans, unit)
+
+
+@dataclass(frozen=True)
+class Aligned(Looked):
+    """The alignment of each line with what was `written`; `each` holds, where all maps were asked for, those by each
+    alone."""
+
+    written: list[Target]
+
+    @property
+    def targets(self) -> list[str]:
+        """The texts alone."""
+        return [target.text for target in self.written]
 
 
 def align_translations(
     run: Run, translations: Sequence[Translation], *, unit: str | None = None
 ) -> list[SentenceAlignment]:
     """The alignment of each line with its best translation."""
-    sources = [translation.source for translation in translations]
-    written, before = _written(run, translations), [translation.before for translation in translations]
-    return _align(run, sources, _texts(translations), written, unit, aligning_maps(run), before).alignments
+    sources, before = [one.source for one in translations], [one.before for one in translations]
+    return _align(run, sources, own_targets(run, translations), unit, aligning_maps(run), before).alignments
 
 
 def align_given(
@@ -64,9 +85,20 @@ def align_text(
     """
     maps = aligning_maps(run, choice, layer)  # what cannot be is said before the translation, which may take long
     if targets is not None:
-        return _align(run, sources, targets, [run.target.encode(target) for target in targets], unit, maps, before)
+        return _align(run, sources, given_targets(run, targets), unit, maps, before)
     translations = run.translator().translate(sources, before=before)
-    return _align(run, sources, _texts(translations), _written(run, translations), unit, maps, before)
+    return _align(run, sources, own_targets(run, translations), unit, maps, before)
+
+
+def given_targets(run: Run, texts: Sequence[str]) -> list[Target]:
+    """Given translations, each in one part."""
+    return [Target(text, run.target.encode(text)) for text in texts]
+
+
+def own_targets(run: Run, translations: Sequence[Translation]) -> list[Target]:
+    """The best translation of each line, in the pieces and parts that the run wrote."""
+    best = [(one.texts[0], one.hypotheses[0]) for one in translations]
+    return [Target(text, run.target.written(one.pieces), one.parts) for text, one in best]
 
 
 def aligning_maps(run: Run, choice: MapChoice | None = None, layer: LayerChoice = None) -> Maps:
@@ -94,44 +126,40 @@ def aligning_maps(run: Run, choice: MapChoice | None = None, layer: LayerChoice 
 def forced_maps(
     run: Run,
     sources: Sequence[str],
-    targets: Sequence[str],
-    written: Sequence[Pieces],
+    targets: Sequence[Target],
     maps: Mapping[str, Map],
     *,
     unit: str | None = None,
     before: Sequence[tuple[str, ...]] = (),
 ) -> Iterator[dict[str, SentenceAlignment]]:
-    """Each line's maps, by their names, when `written`, the pieces of its target, is forced; `before` as above."""
+    """Each line's maps, by their names, when its target is forced; `before` as above."""
     unit = unit or run.config.alignment.unit
-    read = [run.source.encode(source) for source in sources]
-    contexts = run.contexts(sources, before)
-    examples = [
-        Example(source.numbers, target.numbers, context)
-        for source, target, context in zip(read, written, contexts, strict=True)
-    ]
-    for start in range(0, len(examples), AT_ONCE):
-        for index, forced in enumerate(run.forced(examples[start : start + AT_ONCE]), start=start):
-            columns = units_of(sources[index], read[index].texts, read[index].spans, unit)
-            rows = units_of(targets[index], written[index].texts, written[index].spans, unit)
-            yield sentence_maps(forced.weights, maps, columns, rows, index)
+    for index, parts in enumerate(forced_parts(run, sources, targets, before)):
+        read = run.source.encode(sources[index])
+        columns = units_of(sources[index], read.texts, read.spans, unit)
+        layers = [joined_maps(layer) for layer in zip(*(part.weights for part in parts), strict=True)]
+        yield sentence_maps(layers, maps, columns, targets[index].units(unit), index)
+
+
+def forced_parts(
+    run: Run, sources: Sequence[str], targets: Sequence[Target], before: Sequence[tuple[str, ...]]
+) -> Iterator[list[Forced]]:
+    """The forced passes of each line's parts, mostly one; those of some lines at a time are in memory together."""
+    pairs = run.pairs(sources, [target.pieces.numbers for target in targets], before)
+    parts = [pairs_of(pair, target.parts) for pair, target in zip(pairs, targets, strict=True)]
+    for start in range(0, len(parts), AT_ONCE):
+        some = parts[start : start + AT_ONCE]
+        forced = iter(run.forced(list(chain.from_iterable(some))))
+        yield from (list(islice(forced, len(each))) for each in some)
 
 
 def _align(
     run: Run,
     sources: Sequence[str],
-    targets: Sequence[str],
-    written: Sequence[Pieces],
+    targets: Sequence[Target],
     unit: str | None,
     maps: Maps,
     before: Sequence[tuple[str, ...]],
 ) -> Aligned:
-    found = gather(maps, forced_maps(run, sources, targets, written, maps.named, unit=unit, before=before))
+    found = gather(maps, forced_maps(run, sources, targets, maps.named, unit=unit, before=before))
     return Aligned(found.alignments, found.each, found.rows, list(targets))
-
-
-def _texts(translations: Sequence[Translation]) -> list[str]:
-    return [translation.texts[0] for translation in translations]
-
-
-def _written(run: Run, translations: Sequence[Translation]) -> list[Pieces]:
-    return [run.target.written(translation.hypotheses[0].pieces) for translation in translations]

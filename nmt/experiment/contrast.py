@@ -5,9 +5,9 @@ the evaluation of context-aware pronoun translation", WMT 2018, arXiv 1810.02268
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 
-from nmt.data.batching import Example
 from nmt.data.corpus import ParallelText, read_lines, require_equal
 from nmt.errors import DataError
 from nmt.experiment.run import Run
@@ -48,13 +48,15 @@ def read_wrong(path: Path, sources: Sequence[str], source_name: object) -> list[
 
 def contrast(run: Run, text: ParallelText, wrong: Sequence[Sequence[str]]) -> Contrast:
     """Compare log p of each reference with that of its wrong translations; equal ones do not count as right."""
-    contexts = run.contexts(text.source, text.before)
-    examples: list[Example] = []
-    spans: list[tuple[int, int]] = []
-    for source, reference, rivals, context in zip(text.source, text.target, wrong, contexts, strict=True):
-        if rivals:
-            pieces = run.source.encode(source).numbers
-            spans.append((len(examples), len(examples) + 1 + len(rivals)))
-            examples += [Example(pieces, run.target.encode(one).numbers, context) for one in (reference, *rivals)]
-    gained = [float(forced.log_probabilities.sum()) for forced in run.forced(examples)]
+    before = text.before or run.before(text.source) or [()] * len(text)
+    asked = [
+        (source, candidate, sentences)
+        for source, reference, rivals, sentences in zip(text.source, text.target, wrong, before, strict=True)
+        for candidate in (reference, *rivals)
+        if rivals
+    ]
+    targets = [run.target.encode(candidate).numbers for _, candidate, _ in asked]
+    pairs = run.pairs([source for source, _, _ in asked], targets, [sentences for _, _, sentences in asked])
+    gained = [float(forced.log_probabilities.sum()) for forced in run.forced(pairs, need_weights=False)]
+    spans = pairwise(accumulate((1 + len(rivals) for rivals in wrong if rivals), initial=0))
     return Contrast(tuple(gained[start] > max(gained[start + 1 : end]) for start, end in spans))

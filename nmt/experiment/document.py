@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 from nmt.alignment.document import DocumentAlignment, document_alignment
 from nmt.alignment.units import Units, units_of
-from nmt.data.batching import Example
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.parts import joined_rows
+from nmt.experiment.align import Target, forced_parts
 from nmt.experiment.run import Run
 
 
 def document_alignments(
     run: Run,
     sources: Sequence[str],
-    targets: Sequence[str],
+    targets: Sequence[Target],
     *,
     unit: str | None = None,
     before: Sequence[tuple[str, ...]] = (),
@@ -25,25 +26,20 @@ def document_alignments(
     unit, before = unit or run.config.alignment.unit, before or run.before(sources)
     if not before:
         return []
-    contexts = run.contexts(sources, before)
-    written = [run.target.encode(target) for target in targets]
-    examples = [
-        Example(run.source.encode(source).numbers, target.numbers, context)
-        for source, target, context in zip(sources, written, contexts, strict=True)
-    ]
     found = []
-    for index, forced in enumerate(run.forced(examples)):
-        if forced.document is None:
+    for index, parts in enumerate(forced_parts(run, sources, targets, before)):
+        documents = [part.document for part in parts if part.document is not None]
+        if not documents:
             continue
+        words = [joined_rows(sentence) for sentence in zip(*(one.words for one in documents), strict=True)]
+        weights_TK = joined_rows([one.sentences for one in documents])
+        gate_T = joined_rows([one.gate for one in documents])
         # Sentences without pieces are not read, so they are none of the document's.
         lines = [line for line in before[index] if run.source.encode(line).numbers]
         columns = [
-            _units(run.source, line, len(weights_TS[0]), unit)
-            for line, weights_TS in zip(lines, forced.document.words, strict=True)
+            _units(run.source, line, len(weights_TS[0]), unit) for line, weights_TS in zip(lines, words, strict=True)
         ]
-        rows = units_of(targets[index], written[index].texts, written[index].spans, unit)
-        document = forced.document
-        found.append(document_alignment(document.words, document.sentences, document.gate, columns, rows, index))
+        found.append(document_alignment(words, weights_TK, gate_T, columns, targets[index].units(unit), index))
     return found
 
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 
 from nmt.alignment.links import argmax_links, format_links
 from nmt.alignment.matrix import AlignmentMatrix
 from nmt.alignment.units import pool_units, units_of
-from nmt.data.batching import Example
+from nmt.decoding.parts import joined_maps, pairs_of
 from nmt.decoding.translate import Translation
-from nmt.experiment.run import Run, Weights, mean_map
+from nmt.experiment.run import Run, Weights, document_run, mean_map
 
 
 def text_lines(runs: Sequence[Run], translations: Sequence[Translation], first: int, wanted: int) -> Iterator[str]:
@@ -54,18 +55,19 @@ first one's line; and how many were asked for of each line."""
 def matrices(runs: Sequence[Run], chosen: Sequence[tuple[Translation, int]]) -> list[AlignmentMatrix | None]:
     """Where each translation's hypothesis of a rank (from 0) looked, by one forced pass; None where no run has weights.
 
-    Of an ensemble the mean of those runs that have weights.
+    Of an ensemble the mean of those runs that have weights. Parts of a line are forced each by itself.
     """
     seeing = [run for run in runs if run.has_weights]
     if not seeing:
         return [None] * len(chosen)
-    contexts = runs[0].contexts([one.source for one, _ in chosen], [one.before for one, _ in chosen])
-    pairs = [
-        Example(one.source_pieces, one.hypotheses[rank].pieces, context)
-        for (one, rank), context in zip(chosen, contexts, strict=True)
-    ]
-    maps = mean_map(seeing, pairs)
-    return [_matrix(runs[0], *one, weights_TS) for one, weights_TS in zip(chosen, maps, strict=True)]
+    hypotheses = [one.hypotheses[rank] for one, rank in chosen]
+    pairs = document_run(runs).pairs(
+        [one.source for one, _ in chosen], [one.pieces for one in hypotheses], [one.before for one, _ in chosen]
+    )
+    parts = [pairs_of(pair, one.parts) for pair, one in zip(pairs, hypotheses, strict=True)]
+    maps = iter(mean_map(seeing, list(chain.from_iterable(parts))))
+    joined = [joined_maps(list(islice(maps, len(each)))) for each in parts]
+    return [_matrix(runs[0], *one, weights_TS) for one, weights_TS in zip(chosen, joined, strict=True)]
 
 
 def _matrix(run: Run, translation: Translation, rank: int, weights_TS: Weights) -> AlignmentMatrix:

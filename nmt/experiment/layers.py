@@ -7,7 +7,7 @@ from nmt.alignment.links import Link, Links
 from nmt.alignment.matrix import MapChoice
 from nmt.data.corpus import ParallelText
 from nmt.evaluation.aer import AlignmentScore, score_alignments
-from nmt.experiment.align import aligning_maps, forced_maps
+from nmt.experiment.align import aligning_maps, forced_maps, given_targets
 from nmt.experiment.run import Run
 from nmt.experiment.texts import Texts
 
@@ -55,8 +55,8 @@ def measure_layers(run: Run, text: ParallelText, gold: Sequence[Links]) -> list[
     single = aligning_maps(run, MapChoice("head", "all"), "all").rows
     maps = {name: one for row in (*usual, *single) for name, one in row.items()}
     links: dict[str, list[frozenset[Link]]] = {name: [] for name in maps}
-    written = [run.target.encode(line) for line in text.target]
-    for sentence in forced_maps(run, text.source, text.target, written, maps, before=text.before):
+    targets = given_targets(run, text.target)
+    for sentence in forced_maps(run, text.source, targets, maps, before=text.before):
         for name, alignment in sentence.items():
             links[name].append(alignment.links)
     scores = {name: score_alignments(found, gold) for name, found in links.items()}

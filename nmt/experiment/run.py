@@ -137,7 +137,7 @@ class Run:
             looked=partial(mean_map, runs),
             longest=min(run.longest_source for run in runs),
             context=max(run.config.data.document_context for run in runs),
-            context_length=self.config.data.max_length,
+            context_length=document_run(runs).config.data.max_length,
         )
 
     def _check(self, runs: Sequence["Run"], decoding: DecodingSection, draw_attention: bool) -> None:
@@ -180,11 +180,18 @@ class Run:
         before = before or self.before(lines) or [()] * len(lines)
         return [context_pieces(self.source, sentences, longest) for sentences in before]
 
-    def forced(self, examples: Sequence[Example]) -> list[Forced]:
-        """The forced pass of given pairs."""
-        decoding = self.config.decoding
+    def pairs(
+        self, sources: Sequence[str], targets: Sequence[tuple[int, ...]], before: Sequence[tuple[str, ...]] = ()
+    ) -> list[Example]:
+        """Each line with its target, which is in pieces already, and the sentences before it as `contexts` has them."""
+        pieces = (self.source.encode(source).numbers for source in sources)
+        return [Example(*pair) for pair in zip(pieces, targets, self.contexts(sources, before), strict=True)]
+
+    def forced(self, examples: Sequence[Example], *, need_weights: bool = True) -> list[Forced]:
+        """The forced pass of given pairs. The maps of a whole text may not fit into memory: ask for some at a time."""
+        decoding, size = self.config.decoding, self.config.decoding.batch_size
         with products_in(precision(decoding.precision, self.device), self.device):
-            return forced_decode(self.model, examples, batch_size=decoding.batch_size, device=self.device)
+            return forced_decode(self.model, examples, batch_size=size, device=self.device, need_weights=need_weights)
 
     def read(self, sources: Sequence[Sequence[int]]) -> list[tuple[NDArray[np.float32], ...]]:
         """Where the pieces of each source looked while it was read (`decoding/reading.py`)."""
@@ -235,7 +242,8 @@ def mean_map(runs: Sequence[Run], examples: Sequence[Example]) -> list[Weights]:
 
 def mean_scores(runs: Sequence[Run], examples: Sequence[Example]) -> list[float]:
     """The log-probability of each given pair's target, its end included, by the mean of the runs' probabilities."""
-    passes = [[torch.from_numpy(one.log_probabilities).double() for one in run.forced(examples)] for run in runs]
+    forced = [run.forced(examples, need_weights=False) for run in runs]
+    passes = [[torch.from_numpy(one.log_probabilities).double() for one in each] for each in forced]
     return [float(mean_log_probability(torch.stack(each)).sum()) for each in zip(*passes, strict=True)]
 
 

@@ -46,8 +46,9 @@ def score_text(runs: Sequence[Run], text: ParallelText, names: Sequence[str] | N
     log-probability 0 and no pieces: nothing was translated. Raises ConfigError where the runs do not fit together.
     """
     check_ensemble(runs)
-    text = replace(text, before=tuple(document_run(runs).before(text.source, names)))
-    examples = examples_of(runs[0].config, text, runs[0].source, runs[0].target)
+    reader = document_run(runs)
+    text = replace(text, before=tuple(reader.before(text.source, names)))
+    examples = examples_of(reader.config, text, reader.source, reader.target)
     empty = [not example.source and not example.target for example in examples]
     found = mean_scores(runs, examples)
     return Scored(

@@ -117,3 +117,14 @@ def test_results_do_not_hold_the_whole_batch_in_memory() -> None:
     (result, *_) = forced_decode(tiny_model({"type": "bahdanau"}), EXAMPLES, batch_size=64, device=CPU)
     assert result.weights[0].base is None
     assert result.log_probabilities.base is None
+
+
+@pytest.mark.parametrize("attention", [{"type": "none"}, *KINDS], ids=str)
+def test_where_nobody_needs_weights_there_are_none_and_probabilities_stay(attention: dict[str, object]) -> None:
+    model = tiny_model(attention)
+    plain, looked = (
+        forced_decode(model, EXAMPLES, batch_size=4, device=CPU, need_weights=need) for need in (False, True)
+    )
+    for one, other in zip(plain, looked, strict=True):
+        assert one.weights == ()
+        np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, rtol=1e-4, atol=1e-5)

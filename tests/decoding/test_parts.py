@@ -2,12 +2,14 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt.data.batching import Example
 from nmt.data.tokenizer import Pieces
-from nmt.decoding.parts import parts_of
+from nmt.decoding.parts import joined_maps, joined_rows, pairs_of, parts_of
 
 
 def pieces_of(*texts: str) -> Pieces:
@@ -47,3 +49,18 @@ def test_nothing_is_lost_and_no_part_is_too_long(texts: list[str], limit: int) -
     assert [number for part in parts for number in part] == list(range(len(texts)))
     assert all(0 < len(part) <= limit for part in parts) or not texts
     assert all(len(one) + len(other) > limit or len(parts) > 1 for one, other in pairwise(parts))
+
+
+def test_pairs_of_parts_follow_one_another_each_with_the_sentences_before() -> None:
+    pair = Example((4, 5, 6, 7, 8), (9, 10, 11), ((4, 4),))
+    assert pairs_of(pair, ()) == [pair]
+    parts = [Example((4, 5), (9,), ((4, 4),)), Example((6, 7), (), ((4, 4),)), Example((8,), (10, 11), ((4, 4),))]
+    assert pairs_of(pair, [(2, 1), (2, 0), (1, 2)]) == parts
+
+
+def test_maps_of_parts_are_blocks_without_the_ends_of_any_but_the_last() -> None:
+    first, second, last = np.full((2, 2, 3), 1.0), np.full((2, 1, 2), 2.0), np.full((2, 3, 2), 3.0)
+    expected = [[1, 1, 0, 0, 0], [0, 0, 0, 3, 3], [0, 0, 0, 3, 3], [0, 0, 0, 3, 3]]
+    found = joined_maps([first.astype(np.float32), second.astype(np.float32), last.astype(np.float32)])
+    np.testing.assert_array_equal(found, [expected, expected])
+    np.testing.assert_array_equal(joined_rows([one[0, :, 0] for one in (first, second, last)]), [1, 3, 3, 3])

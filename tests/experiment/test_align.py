@@ -1,5 +1,6 @@
 """Which of an attention's maps is looked at: one head or hop, their mean, or each by itself."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,13 @@ import numpy as np
 import pytest
 
 from nmt.alignment.export import SentenceAlignment
-from nmt.alignment.links import argmax_links
+from nmt.alignment.links import argmax_links, parse_links
 from nmt.alignment.matrix import MapChoice
 from nmt.config.schema import Config
+from nmt.decoding.translate import Translator
 from nmt.errors import ConfigError, DataError
 from nmt.experiment.align import align_given, align_text, align_translations
+from nmt.experiment.hypotheses import json_lines, matrices
 from nmt.experiment.run import Run, open_run
 from nmt.experiment.train import start_training
 
@@ -112,3 +115,46 @@ def test_without_weights_there_is_nothing_to_choose(tiny_config: Callable[..., C
     for choice in (None, MapChoice("head", 0), MapChoice("hop", "all")):
         with pytest.raises(DataError, match="attention is none"):
             align_text(run, SOURCES, TARGETS, choice=choice)
+
+
+# Lines that are translated in parts.
+
+
+def in_parts(run: Run, parts: list[str], changes: dict[str, object]) -> Translator:
+    made = run.translator(changes)
+    made.longest = max(len(run.source.encode(part).numbers) for part in parts)
+    return made
+
+
+@pytest.mark.filterwarnings("ignore:line")
+@pytest.mark.parametrize("attention", KINDS)
+def test_parts_are_aligned_each_by_itself_and_see_nothing_of_one_another(runs: dict[str, Run], attention: str) -> None:
+    run, parts = runs[attention], ["the cat sees a house .", "my father buys bread .", "Anna finds two trees ."]
+    changes: dict[str, object] = {"beam": 3}
+    if attention != "bahdanau":  # they have learnt next to nothing, not even to write
+        changes |= {"min_length_add": 3, "max_length_ratio": 0.5, "max_length_add": 4}
+    made = in_parts(run, parts, changes)
+    (found, short), singles = made.translate([" ".join(parts), parts[1]], 2), made.translate(parts, 2)
+    sizes = [len(run.source.encode(part).numbers) for part in parts]
+    for rank, hypothesis in enumerate(found.hypotheses):
+        chosen = [single.hypotheses[min(rank, len(single.hypotheses) - 1)] for single in singles]
+        assert hypothesis.parts == tuple((size, len(one.pieces)) for size, one in zip(sizes, chosen, strict=True))
+    assert short.hypotheses[0].parts == ()
+
+    piece = align_translations(run, [found], unit="piece")[0].matrix.weights
+    expected = np.zeros_like(piece)
+    row = column = 0
+    for one in align_translations(run, singles, unit="piece"):
+        rows, columns = one.matrix.weights.shape
+        expected[row : row + rows, column : column + columns] = one.matrix.weights
+        row, column = row + rows, column + columns
+    assert (row, column) == piece.shape
+    assert row > len(parts)
+    np.testing.assert_allclose(piece, expected, atol=1e-5)
+
+    line = next(json_lines([run], [found], 0, 2))
+    (matrix,) = matrices([run], [(found, 0)])
+    (words,) = align_translations(run, [found])
+    assert matrix is not None
+    np.testing.assert_allclose(matrix.weights, words.matrix.weights, atol=1e-5)
+    assert parse_links(json.loads(line)["alignment"]).sure == words.links

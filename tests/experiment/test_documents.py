@@ -1,6 +1,7 @@
 """A model that looks at the sentences before: what only they decide it learns, and nothing else of them counts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,14 @@ from nmt.config.schema import Config
 from nmt.data.batching import Example
 from nmt.data.corpus import ParallelText
 from nmt.data.documents import sentences_before
+from nmt.decoding.forced import Forced
 from nmt.decoding.search import length_penalty
 from nmt.errors import ConfigError, DataError
+from nmt.experiment import align
+from nmt.experiment.align import Target, given_targets, own_targets
 from nmt.experiment.contrast import contrast, read_wrong
 from nmt.experiment.document import document_alignments
+from nmt.experiment.hypotheses import matrices
 from nmt.experiment.run import Run, open_run
 from nmt.experiment.score import score_text
 from nmt.experiment.texts import read_texts
@@ -235,13 +240,13 @@ def test_wrong_translations_are_checked(tmp_path: Path) -> None:
 
 def test_documents_are_aligned_by_words(run: Run, alone: Run) -> None:
     sources, targets = lines_of(TEST, 0), lines_of(TEST, 1)
-    found = document_alignments(run, sources, targets)
+    found = document_alignments(run, sources, given_targets(run, targets))
     assert [one.index for one in found] == [index for index, line in enumerate(sources) if line.startswith("it ")]
     for one in found:
         assert one.sentences == (tuple(sources[one.index - 1].split()),)
         assert one.target == tuple(targets[one.index].split())
         assert one.matrix().weights.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
-    assert document_alignments(alone, sources, targets) == []
+    assert document_alignments(alone, sources, given_targets(alone, targets)) == []
 
 
 def test_align_writes_and_draws_where_it_looked_before(run: Run, alone: Run, folder: Path, tmp_path: Path) -> None:
@@ -267,3 +272,79 @@ def test_bench_measures_no_model_that_looks_at_the_sentences_before() -> None:
     result = CliRunner().invoke(app, ["bench", "--config", str(config), "--seconds", "0.1"])
     assert result.exit_code == 2
     assert "model.context" in result.output
+
+
+def test_the_runs_own_pieces_are_aligned(run: Run) -> None:
+    """Another segmentation than that of the text: what is forced are the pieces that were written."""
+    sources = lines_of(TEST, 0)[:2]
+    unknown = run.target.encode("猫").numbers
+    assert len(unknown) == 1
+    given = given_targets(run, lines_of(TEST, 1)[:2])
+    pieces = run.target.written(unknown + given[1].pieces.numbers[1:])
+    (one,) = document_alignments(run, sources, [given[0], Target(given[1].text, pieces)], unit="piece")
+    (context,) = run.contexts(sources[1:], [(sources[0],)])
+    (forced,) = run.forced([Example(run.source.encode(sources[1]).numbers, pieces.numbers, context)])
+    assert forced.document is not None
+    np.testing.assert_allclose(one.gate, forced.document.gate[:-1], atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:line")
+def test_parts_of_a_line_each_look_at_the_sentences_before(run: Run) -> None:
+    before, line = lines_of(TEST, 0)[:2]
+    made = run.translator()
+    made.longest = len(run.source.encode(line).numbers)
+    (whole, *_), (found,) = (made.translate([text], before=[(before,)]) for text in (line, f"{line} {line}"))
+    assert found.hypotheses[0].pieces == whole.hypotheses[0].pieces * 2
+    twice, once = (
+        document_alignments(run, [one.source], own_targets(run, [one]), before=[(before,)])[0] for one in (found, whole)
+    )
+    assert twice.target == once.target * 2
+    np.testing.assert_allclose(twice.gate, np.tile(once.gate, 2), atol=1e-5)
+    np.testing.assert_allclose(twice.weights, np.tile(once.weights, (2, 1)), atol=1e-5)
+    np.testing.assert_allclose(twice.joint[0], np.tile(once.joint[0], (2, 1)), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:line")
+def test_the_order_of_an_ensemble_does_not_cut_the_sentences_before(run: Run, alone: Run) -> None:
+    """The plain run was trained on shorter sentences, the other one's are cut where it was."""
+    short = replace(
+        alone, config=alone.config.model_copy(update={"data": alone.config.data.model_copy(update={"max_length": 2})})
+    )
+    text = text_of(TEST)
+    assert len(run.source.encode(text.source[0]).numbers) == 3
+    forward, back = ([short, run], [run, short])
+    assert forward[0].translator(others=[run]).context_length == run.config.data.max_length
+    scores = [score_text(runs, text).log_probabilities for runs in (forward, back)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
+    translations = run.translator().translate(text.source)
+    maps = [matrices(runs, [(one, 0) for one in translations]) for runs in (forward, back)]
+    for one, other in zip(*maps, strict=True):
+        assert one is not None
+        assert other is not None
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
+
+
+def test_maps_are_made_for_some_lines_at_a_time_and_not_for_scores(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, bool]] = []
+    forced = Run.forced
+
+    def spy(self: Run, examples: Sequence[Example], *, need_weights: bool = True) -> list[Forced]:
+        found = forced(self, examples, need_weights=need_weights)
+        asked.append((len(examples), any(one.weights or one.document for one in found)))
+        return found
+
+    text, lines = text_of(TEST), len(text_of(TEST))
+    targets = given_targets(run, text.target)
+    expected = document_alignments(run, text.source, targets)
+    monkeypatch.setattr(Run, "forced", spy)
+    monkeypatch.setattr(align, "AT_ONCE", 4)
+    found = document_alignments(run, text.source, targets)
+    assert [one.index for one in found] == [one.index for one in expected]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one.gate, other.gate, atol=1e-5)
+    assert sum(count for count, _ in asked) == lines
+    assert max(count for count, _ in asked) == 4
+    asked.clear()
+    score_text([run], text)
+    contrast(run, text, wrong_of(TEST))
+    assert asked == [(lines, False), (2 * len(TEST), False)]

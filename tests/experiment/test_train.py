@@ -68,6 +68,7 @@ def test_every_file_of_the_run_folder_is_there_and_nothing_else(trained: Trained
         "tokenizer.model",
         "model.safetensors",
         "last/state.safetensors",
+        *(f"validated/{step:08}.safetensors" for step in (60, 80, 100)),
         "meta.json",
         "metrics.jsonl",
         "train.log",
