@@ -15,6 +15,7 @@ from nmt.cli.align_options import (
     ArraysOption,
     FolderOption,
     FormatOption,
+    GoldBaseOption,
     GoldOption,
     HeadOption,
     HopOption,
@@ -44,7 +45,7 @@ def align(
     source: Annotated[Path | None, typer.Option("--source", metavar="FILE", help="Text; default: stdin.")] = None,
     target: TargetOption = None,
     gold: GoldOption = None,
-    gold_base: Annotated[int, typer.Option("--gold-base", help="0 or 1: the number of the first word there.")] = 0,
+    gold_base: GoldBaseOption = None,
     documents: DocumentsOption = None,
     reverse_run: ReverseOption = None,
     symmetrize: SymmetrizeOption = None,
@@ -72,7 +73,7 @@ def align(
 
     --reverse-run adds DIR/links.forward.txt and DIR/links.reverse.txt. Several runs are all forced to give the same
     --target; each writes into DIR/NAME, and they are drawn side by side. Of a run that looks at the sentences before,
-    DIR/document.jsonl and DIR/0002.document.png tell where.
+    document.jsonl tells where, and with pictures (png, svg or pdf) 0002.document.png and so on.
     """
     from nmt.alignment.matrix import parse_choice, parse_layer
 
@@ -104,15 +105,14 @@ class _Texts:
     source: Path | None
     target: Path | None
     gold: Path | None
-    gold_base: int
+    gold_base: int | None
     documents: Path | None
 
-    def before(self, run: "Run", sources: list[str]) -> list[tuple[str, ...]]:
-        """The sentences before each line, for a run to which they count."""
+    def names(self, sources: list[str]) -> list[str] | None:
+        """The name of each line's document, where names were given."""
         from nmt.data.documents import read_names
 
-        names = None if self.documents is None else read_names(self.documents, sources, self.source or "stdin")
-        return run.before(sources, names)
+        return None if self.documents is None else read_names(self.documents, sources, self.source or "stdin")
 
     def unit(self, wanted: str | None, run: "Run") -> str:
         """What is aligned: what was asked for, or the run's; gold links stand between words, or characters."""
@@ -131,7 +131,8 @@ class _Texts:
         require_equal(sources, name, targets, self.target)
         if self.gold is None:
             return sources, targets, None
-        return sources, targets, read_gold(self.gold, self.gold_base, sources, targets, source_name=name, unit=unit)
+        base = 0 if self.gold_base is None else self.gold_base
+        return sources, targets, read_gold(self.gold, base, sources, targets, source_name=name, unit=unit)
 
 
 def _check(
@@ -144,7 +145,8 @@ def _check(
             raise ConfigError(f"--{name} {value}: is unknown; allowed: {', '.join(allowed)}")
     reverse = {"--reverse-run": links.reverse_run is not None, "--symmetrize": links.heuristic is not None}
     if files.kind == "self":
-        given = {"--target": texts.target is not None, "--gold": texts.gold is not None, "--json": json_output}
+        gold = {"--gold": texts.gold is not None, "--gold-base": texts.gold_base is not None}
+        given = {"--target": texts.target is not None, **gold, "--json": json_output}
         _refuse(
             "--self looks at the source alone, and makes no links",
             {**given, **reverse, "--threshold": links.threshold is not None},
@@ -152,7 +154,6 @@ def _check(
         _refuse("--self looks at one run", {"all but one --run": several})
         _refuse("--self looks at single sentences", {"--documents": texts.documents is not None})
     if several:
-        _refuse("several runs are compared on single sentences", {"--documents": texts.documents is not None})
         maps = {"--layer": look.layer is not None, "--head or --hop": look.choice is not None}
         _refuse("several runs are compared each by its usual map", {**maps, **reverse})
         if texts.target is None:
@@ -166,6 +167,8 @@ def _check(
             "--json prints the alignment error rate: give --target and --gold with it; links and weights are JSON "
             "anyway, in DIR/alignments.jsonl"
         )
+    if texts.gold_base is not None and texts.gold is None:
+        raise ConfigError(f"--gold-base {texts.gold_base}: numbers the words of gold links: give these with --gold")
     if texts.gold is not None and texts.target is None:
         raise ConfigError("--gold links stand between a source and its reference: give the reference with --target")
     if texts.gold is not None and look.unit == "piece":
@@ -196,24 +199,25 @@ def _align_run(
 ) -> None:
     from nmt.alignment.export import write_pharaoh
     from nmt.experiment.align import align_text
-    from nmt.experiment.document import document_alignments
+    from nmt.experiment.run import names_for_each
 
     unit = texts.unit(look.unit, run)
     sources, targets, gold = texts.read(unit)
-    before = texts.before(run, sources)
     reverse = links.open_reverse(run, unit, device)
+    names = names_for_each([run] if reverse is None else [run, reverse], texts.names(sources))
+    before = run.before(sources, names[0])
     layers = run.model.decoder.attending_layers
     if layers > 1 and not isinstance(look.layer, int):
         number, why = run.usual_layer()
         tell(f"links are those of layer {number} (of {layers}, counted from 0): {why}")
     aligned = align_text(run, sources, targets, unit=unit, choice=look.choice, layer=look.layer, before=before)
-    aligned, directions = links.link(aligned, reverse, sources, unit=unit, choice=look.choice, layer=look.layer)
-    _write(aligned, files)
+    aligned, directions = links.link(
+        aligned, reverse, sources, unit=unit, choice=look.choice, layer=look.layer, names=names[-1]
+    )
+    _write(run, sources, aligned, files, unit, before)
     for name, sentences in directions.items():
         write_pharaoh(files.folder / f"links.{name}.txt", sentences)
     files.draw(aligned, title=run.config.name, languages=_languages(run), gold=gold)
-    if before:
-        files.write_documents(document_alignments(run, sources, aligned.written, unit=unit, before=before))
     _tell_count(len(sources), "aligned", files.folder)
     print_links({"": aligned.alignments}, gold, json_output)
 
@@ -231,18 +235,22 @@ def _align_runs(
     from nmt.experiment.align import align_text
     from nmt.experiment.evaluate import run_names
     from nmt.experiment.maps import Looked
+    from nmt.experiment.run import names_for_each
 
     names = run_names(paths)
     runs = [chosen_run(path, device) for path in paths]
     unit = texts.unit(unit, runs[0])
     _check_alike(runs, unit)
     sources, targets, gold = texts.read(unit)
+    documents = names_for_each(runs, texts.names(sources))
     files.remove_earlier()
     each = {}
-    for name, run in zip(names, runs, strict=True):
-        aligned = align_text(run, sources, targets, unit=unit)
+    for name, run, ends in zip(names, runs, documents, strict=True):
+        before = run.before(sources, ends)
+        aligned = align_text(run, sources, targets, unit=unit, before=before)
         aligned = replace(aligned, alignments=links.above_threshold(aligned.alignments))
-        _write(aligned, replace(files, folder=files.folder / re.sub(r"[^\w.-]+", "_", name)))
+        own = replace(files, folder=files.folder / re.sub(r"[^\w.-]+", "_", name))
+        _write(run, sources, aligned, own, unit, before)
         each[name] = aligned.alignments
     together = Looked(each[names[0]], each, (tuple(names),))
     files.draw(together, title=" and ".join(names), languages=_languages(runs[0]), gold=gold)
@@ -262,13 +270,19 @@ def _check_alike(runs: "list[Run]", unit: str) -> None:
             )
 
 
-def _write(aligned: "Aligned", files: MapFiles) -> None:
+def _write(
+    run: "Run", sources: list[str], aligned: "Aligned", files: MapFiles, unit: str, before: list[tuple[str, ...]]
+) -> None:
+    """Targets, links and maps; of a run that looks at the sentences before, also where in these."""
     from nmt.alignment.export import write_pharaoh
+    from nmt.experiment.document import document_alignments
     from nmt.files import write_text
 
     write_text(files.folder / "target.txt", "".join(f"{line}\n" for line in aligned.targets))
     write_pharaoh(files.folder / "links.txt", [alignment.links for alignment in aligned.alignments])
     files.write(aligned)
+    if before:
+        files.write_documents(document_alignments(run, sources, aligned.written, unit=unit, before=before))
 
 
 def _languages(run: "Run") -> tuple[str, str]:

@@ -28,7 +28,7 @@ class MapFiles:
     alignments.jsonl    alignments.layer0.head1.jsonl    alignments.npz    0001.png         alignments.html
     self.jsonl          self.layer0.head1.jsonl          self.npz          0001.self.png    self.html
 
-    With alignments, of a run that looks at the sentences before: document.jsonl, 0002.document.png.
+    With alignments, of a run that looks at the sentences before: document.jsonl, 0002.document.png (beside no page).
 
     `form` is the pictures', None for no pictures; `arcs` draws lines between words; `arrays` asks for NumPy's.
     """
@@ -96,16 +96,15 @@ class MapFiles:
     def write_documents(self, found: "Sequence[DocumentAlignment]") -> None:
         """Where in the sentences before each line looked: JSON lines, and pictures where those are asked for.
 
-        A page has no place for them: with the form html they are drawn as PNG.
+        A page has no place for them: with the form html there are no pictures of them.
         """
         from nmt.alignment.document import write_documents
         from nmt.alignment.plot import plot_alignment
 
         write_documents(self.folder / "document.jsonl", found)
         notes: set[str] = set()
-        form = "png" if self.form == "html" else self.form
-        for one in found if form is not None else ():
-            notes |= set(plot_alignment(one.matrix(), self.folder / f"{one.index + 1:04}.document.{form}"))
+        for one in found if self.form not in (None, "html") else ():
+            notes |= set(plot_alignment(one.matrix(), self.folder / f"{one.index + 1:04}.document.{self.form}"))
         for note in sorted(notes):
             tell(note)
 

@@ -72,8 +72,12 @@ class LinkOptions:
         unit: str,
         choice: "MapChoice | None",
         layer: "LayerChoice",
+        names: "Sequence[str] | None",
     ) -> "tuple[Aligned, dict[str, list[frozenset[Link]]]]":
-        """The alignments with their links, and where there are two directions the links of each, by their names."""
+        """The alignments with their links, and where there are two directions the links of each, by their names.
+
+        `names` tell the documents of lines apart, for a reverse run to which they count.
+        """
         from nmt.experiment.linking import symmetrized
 
         each = {name: self.above_threshold(alignments) for name, alignments in aligned.each.items()}
@@ -90,6 +94,7 @@ class LinkOptions:
             threshold=self.threshold,
             choice=None if choice is None or choice.which == "all" else choice,
             layer=None if layer == "all" else layer,
+            before=reverse.before(aligned.targets, names),
         )
         return replace(aligned, alignments=both.alignments), {"forward": both.forward, "reverse": both.reverse}
 

@@ -22,6 +22,10 @@ TargetOption = Annotated[
 GoldOption = Annotated[
     Path | None, typer.Option("--gold", metavar="FILE", help="Gold links of source and target, for AER.")
 ]
+GoldBaseOption = Annotated[
+    int | None,
+    typer.Option("--gold-base", metavar="0|1", help="With --gold: the number of the first word there; default: 0."),
+]
 ReverseOption = Annotated[
     Path | None,
     typer.Option("--reverse-run", metavar="DIR", help="A run of the other direction; links are then made of both."),
@@ -74,7 +78,9 @@ ArcsOption = Annotated[bool, typer.Option("--arcs", help="With --self --plot: li
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        "--format", metavar="|".join(FORMATS), help="Of pictures, which it asks for; html: one page. Default: png."
+        "--format",
+        metavar="|".join(FORMATS),
+        help="Of pictures, which it asks for; html: one page, without those of the sentences before. Default: png.",
     ),
 ]
 ArraysOption = Annotated[bool, typer.Option("--npz", help="Also DIR/alignments.npz, for NumPy.")]

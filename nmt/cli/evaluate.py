@@ -55,7 +55,7 @@ def evaluate(
     from nmt.data.corpus import read_parallel
     from nmt.data.documents import read_names
     from nmt.experiment.contrast import read_wrong
-    from nmt.experiment.evaluate import evaluate_run, run_names
+    from nmt.experiment.evaluate import evaluate_runs, run_names
 
     _check(by_length, plot, picture)
     names = run_names(run or [])
@@ -64,10 +64,8 @@ def evaluate(
     rivals = None if wrong is None else read_wrong(wrong, text.source, source)
     opened = [chosen_run(path, device) for path in run] if run else [chosen_run(None, device)]
     names = names or [opened[0].folder.path.name]
-    evaluations = {
-        name: evaluate_run(one, text, by_length=by_length, names=ends, wrong=rivals)
-        for name, one in zip(names, opened, strict=True)
-    }
+    runs = dict(zip(names, opened, strict=True))
+    evaluations = evaluate_runs(runs, text, by_length=by_length, names=ends, wrong=rivals)
     if json_output:
         objects = {name: evaluation.as_dict() for name, evaluation in evaluations.items()}
         typer.echo(json.dumps(objects if len(names) > 1 else objects[names[0]], indent=2, ensure_ascii=False))

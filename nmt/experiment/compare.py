@@ -9,7 +9,7 @@ from nmt.errors import DataError
 from nmt.evaluation.bleu import tokenizer_for
 from nmt.evaluation.significance import MetricTest, paired_tests, sentence_scores
 from nmt.evaluation.words import FrequencyBucket, accuracy_by_frequency, word_counts
-from nmt.experiment.run import Run
+from nmt.experiment.run import Run, names_for_each
 from nmt.experiment.texts import read_texts
 
 
@@ -61,9 +61,8 @@ def compare_runs(
     """
     first = next(iter(runs.values()))
     tokenize = tokenizer_for(first.config.data.target_language)
-    if not any(_minds_documents(run) for run in runs.values()):
-        first.before(text.source, names)  # which refuses names
-    translated = {name: _translations(run, text, names) for name, run in runs.items()}
+    named = zip(runs.items(), names_for_each(list(runs.values()), names), strict=True)
+    translated = {name: _translations(run, text, of_run) for (name, run), of_run in named}
     base, *others = translated
     scores = {name: sentence_scores(lines, text.target) for name, lines in translated.items()}
     differences = {
@@ -75,12 +74,8 @@ def compare_runs(
     return Comparison(tests, differences, frequencies, len(text), notes)
 
 
-def _minds_documents(run: Run) -> bool:
-    return run.config.data.document_context > 0
-
-
 def _translations(run: Run, text: ParallelText, names: Sequence[str] | None) -> list[str]:
-    before = run.before(text.source, names if _minds_documents(run) else None)
+    before = run.before(text.source, names)
     return [found.texts[0] for found in run.translator().translate(text.source, before=before)]
 
 

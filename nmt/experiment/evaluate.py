@@ -1,6 +1,6 @@
 """How good is a run on a text?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from nmt.data.corpus import ParallelText
 from nmt.errors import ConfigError
 from nmt.evaluation.bleu import LengthBucket, Score, bleu, bleu_by_length, chrf, ter, tokenizer_for
 from nmt.experiment.contrast import Contrast, contrast
-from nmt.experiment.run import Run
+from nmt.experiment.run import Run, names_for_each
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,22 @@ class Evaluation:
         if self.contrast is not None:
             result["contrast"] = self.contrast.as_dict()
         return result | {"sentences": self.sentences}
+
+
+def evaluate_runs(
+    runs: Mapping[str, Run],
+    text: ParallelText,
+    *,
+    by_length: bool = False,
+    names: Sequence[str] | None = None,
+    wrong: Sequence[Sequence[str]] | None = None,
+) -> dict[str, Evaluation]:
+    """The evaluation of each run, by its name. `names` tell the documents of lines apart, for those runs to which they
+    count; raises ConfigError where they count to none, before anything is translated."""
+    named = zip(runs.items(), names_for_each(list(runs.values()), names), strict=True)
+    return {
+        name: evaluate_run(run, text, by_length=by_length, names=of_run, wrong=wrong) for (name, run), of_run in named
+    }
 
 
 def evaluate_run(

@@ -53,14 +53,16 @@ def symmetrized(
     threshold: float | None = None,
     choice: MapChoice | None = None,
     layer: LayerChoice = None,
+    before: Sequence[tuple[str, ...]] = (),
 ) -> Symmetrized:
     """The same alignments with links of both directions, made one by a heuristic (`nmt.alignment.symmetrize`).
 
     `reverse` translates from the targets' language to the sources'; it is forced to give each source for its target,
     and its links, which are its best or those above `threshold`, are transposed. Weights stay those of `alignments`.
-    `choice` and `layer` are the map that it is read from, as in `align_text`, which raises what it says there.
+    `choice` and `layer` are the map that it is read from, `before` the sentences before each target, as in
+    `align_text`, which raises what it says there.
     """
-    backwards = align_text(reverse, targets, sources, unit=unit, choice=choice, layer=layer).alignments
+    backwards = align_text(reverse, targets, sources, unit=unit, choice=choice, layer=layer, before=before).alignments
     if threshold is not None:
         backwards = above_threshold(backwards, threshold)
     forward, back = [one.links for one in alignments], [transpose(one.links) for one in backwards]

@@ -164,12 +164,7 @@ class Run:
 
         An empty list where none count. Raises ConfigError where documents have names all the same.
         """
-        count = self.config.data.document_context
-        if names is not None and not count:
-            raise ConfigError(
-                f"{self.folder.path}: translates each sentence by itself, so where documents end does not count: leave "
-                f"--documents out, or take a run with data.document_context"
-            )
+        (names,), count = names_for_each([self], names), self.config.data.document_context
         return sentences_before(lines, count, names) if count else []
 
     def contexts(
@@ -228,6 +223,20 @@ def check_ensemble(runs: Sequence[Run]) -> None:
             f"{first.folder.path} and its fellows: were trained with different data.document_context "
             f"({', '.join(map(str, counts))}); the runs of an ensemble must have one, or none"
         )
+
+
+def names_for_each(runs: Sequence[Run], names: Sequence[str] | None) -> list[Sequence[str] | None]:
+    """The names of a text's documents for each run, None for those that look at single sentences.
+
+    Raises ConfigError where there are names, and all the runs do.
+    """
+    minding = [run.config.data.document_context > 0 for run in runs]
+    if names is not None and not any(minding):
+        raise ConfigError(
+            f"{' and '.join(str(run.folder.path) for run in runs)}: each sentence is translated by itself, so where "
+            f"documents end does not count: leave --documents out, or take a run with data.document_context"
+        )
+    return [names if minds else None for minds in minding]
 
 
 def document_run(runs: Sequence[Run]) -> Run:
