@@ -838,6 +838,8 @@ def test_what_align_refuses(run: Path, blind: Path, corpus: Any) -> None:
     assert all(word in mistake(*command, "--unit", "letter") for word in ("letter", "word", "character", "piece"))
     assert all(word in mistake(*command, "--format", "gif") for word in ("gif", "png", "svg", "pdf"))
     assert "2" in mistake(*command, "--target", target, "--gold", gold, "--gold-base", "2")
+    assert "with --gold" in mistake(*command, "--target", target, "--gold-base", "1")
+    assert "leave --gold-base out" in mistake(*command, "--self", "--gold-base", "0")
     assert "nowhere" in mistake(*command, "--target", target, "--gold", "nowhere")
     assert "attention is none" in mistake("align", "--run", blind, "--source", source)
     Path("short").write_text("a\n")

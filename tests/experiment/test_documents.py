@@ -1,5 +1,7 @@
 """A model that looks at the sentences before: what only they decide it learns, and nothing else of them counts."""
 
+import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from nmt.alignment.links import read_links
 from nmt.cli.app import app
 from nmt.config.load import parse_config
 from nmt.config.schema import Config
@@ -18,9 +21,10 @@ from nmt.data.corpus import ParallelText
 from nmt.data.documents import sentences_before
 from nmt.decoding.forced import Forced
 from nmt.decoding.search import length_penalty
+from nmt.decoding.translate import Translator
 from nmt.errors import ConfigError, DataError
 from nmt.experiment import align
-from nmt.experiment.align import Target, given_targets, own_targets
+from nmt.experiment.align import Target, align_given, given_targets, own_targets
 from nmt.experiment.contrast import contrast, read_wrong
 from nmt.experiment.document import document_alignments
 from nmt.experiment.hypotheses import matrices
@@ -236,6 +240,119 @@ def test_wrong_translations_are_checked(tmp_path: Path) -> None:
     path.write_text("\n\n", "utf-8")
     with pytest.raises(DataError, match="has no wrong translation"):
         read_wrong(path, ["a", "b"], "text")
+
+
+def invoked(*arguments: object) -> Any:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+@pytest.fixture
+def full(folder: Path, tmp_path: Path) -> Path:
+    """The test text without blank lines, and `names`, which tell its documents apart."""
+    for ending, side in (("en", 0), ("de", 1)):
+        lines = [line for line in lines_of(TEST, side) if line]
+        (tmp_path / f"full.{ending}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    (tmp_path / "names").write_text("".join(f"{number // 2}\n" for number in range(2 * len(TEST))), "utf-8")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def backwards(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """From German to English; what it read before decides where it looks next, as its attention is Bahdanau's."""
+    changes = [
+        f"data.{name}={{source: '{folder}/{name}.de', target: '{folder}/{name}.en'}}" for name in ("train", "valid")
+    ]
+    changes += ["data.source_language=de", "data.target_language=en", "data.test=null"]
+    path = tmp_path_factory.mktemp("runs") / "backwards"
+    start_training(config_of(folder, *CONTEXT, "model.attention={type: bahdanau}", *changes), path, device="cpu")
+    return open_run(path, "cpu")
+
+
+@pytest.mark.parametrize("of", ["run", "alone"])
+def test_a_reverse_run_takes_the_documents_of_its_names(
+    of: str, backwards: Run, full: Path, request: pytest.FixtureRequest
+) -> None:
+    def align(name: str, opened: Run, source: str, target: str, *options: object) -> str:
+        files = ("--source", full / f"full.{source}", "--target", full / f"full.{target}", "--output", full / name)
+        out = invoked("align", "--run", opened.folder.path, *files, *options)
+        assert out.exit_code == 0, out.stderr
+        return out.stdout
+
+    weights = [one.matrix.weights for one in align_given(backwards, *pairs(full, "de", "en"), before=before_of(full))]
+    threshold = float(np.median(np.concatenate([one.ravel() for one in weights])))
+    options = ("--documents", full / "names", "--threshold", threshold)
+    opened: Run = request.getfixturevalue(of)
+    align("both", opened, "en", "de", "--reverse-run", backwards.folder.path, *options)
+    named = align("named", backwards, "de", "en", *options)
+    assert named != align("flowing", backwards, "de", "en", "--threshold", threshold), "documents count in its links"
+    reverse = [one.sure for one in read_links(full / "both" / "links.reverse.txt")]
+    assert reverse == [frozenset((s, t) for t, s in one.sure) for one in read_links(full / "named" / "links.txt")]
+
+
+def pairs(full: Path, source: str, target: str) -> tuple[list[str], list[str]]:
+    first, second = ((full / f"full.{ending}").read_text("utf-8").splitlines() for ending in (source, target))
+    return first, second
+
+
+def before_of(full: Path) -> list[tuple[str, ...]]:
+    return sentences_before(pairs(full, "de", "en")[0], 1, (full / "names").read_text("utf-8").splitlines())
+
+
+def test_names_need_one_of_two_directions_to_which_they_count(alone: Run, full: Path, tmp_path: Path) -> None:
+    turned = [f"data.{name}={{source: '{full}/full.de', target: '{full}/full.en'}}" for name in ("train", "valid")]
+    languages = ["data.source_language=de", "data.target_language=en", "data.test=null", "training.max_steps=1"]
+    start_training(config_of(full, *turned, *languages), tmp_path / "turned", device="cpu")
+    files = ("--source", full / "full.en", "--target", full / "full.de", "--documents", full / "names")
+    command = ("align", "--run", alone.folder.path, "--reverse-run", tmp_path / "turned", *files)
+    out = invoked(*command, "--output", tmp_path / "out")
+    assert out.exit_code == 2
+    assert "leave --documents out" in out.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_evaluate_takes_names_for_those_runs_to_which_they_count(
+    run: Run, alone: Run, full: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ("--source", full / "full.en", "--reference", full / "full.de")
+    names = ("--documents", full / "names")
+    out = invoked("evaluate", "--run", run.folder.path, "--run", alone.folder.path, *files, *names, "--json")
+    assert out.exit_code == 0, out.stderr
+    for opened, given in ((run, names), (alone, ())):
+        single = invoked("evaluate", "--run", opened.folder.path, *files, *given, "--json")
+        assert json.loads(out.stdout)[opened.folder.path.name] == json.loads(single.stdout)
+    monkeypatch.setattr(Translator, "translate", lambda *_, **__: pytest.fail("translated"))
+    again = shutil.copytree(alone.folder.path, full / "again")
+    out = invoked("evaluate", "--run", alone.folder.path, "--run", again, *files, *names)
+    assert out.exit_code == 2
+    assert "leave --documents out" in out.stderr
+
+
+def test_several_runs_are_aligned_each_with_the_sentences_that_count_to_it(run: Run, alone: Run, full: Path) -> None:
+    files = ("--source", full / "full.en", "--target", full / "full.de", "--documents", full / "names")
+    both, single = full / "both", full / "single"
+    out = invoked("align", "--run", alone.folder.path, "--run", run.folder.path, *files, "--output", both, "--plot")
+    assert out.exit_code == 0, out.stderr
+    assert invoked("align", "--run", run.folder.path, *files, "--output", single, "--plot").exit_code == 0
+    found = {path.name for path in (both / "documents").iterdir() if "document" in path.name}
+    assert found == {path.name for path in single.iterdir() if "document" in path.name}
+    assert found == {"document.jsonl", *(f"{number:04}.document.png" for number in range(2, 2 * len(TEST) + 1, 2))}
+    for name in ("document.jsonl", "alignments.jsonl"):
+        assert (both / "documents" / name).read_text("utf-8") == (single / name).read_text("utf-8")
+    assert not [path for path in (both / "alone").iterdir() if "document" in path.name]
+    again = shutil.copytree(alone.folder.path, full / "again")
+    out = invoked("align", "--run", alone.folder.path, "--run", again, *files, "--output", full / "refused")
+    assert out.exit_code == 2
+    assert "leave --documents out" in out.stderr
+    assert not (full / "refused").exists()
+
+
+def test_beside_a_page_no_documents_are_drawn(run: Run, full: Path) -> None:
+    files = ("--source", full / "full.en", "--target", full / "full.de", "--documents", full / "names")
+    command = ("align", "--run", run.folder.path, *files, "--output", full / "out", "--format", "html")
+    assert invoked(*command).exit_code == 0
+    assert sorted(path.name for path in (full / "out").iterdir()) == [
+        *("alignments.html", "alignments.jsonl", "document.jsonl", "links.txt", "target.txt")
+    ]
 
 
 def test_documents_are_aligned_by_words(run: Run, alone: Run) -> None:
