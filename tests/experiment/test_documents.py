@@ -256,6 +256,15 @@ def full(folder: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+def pairs(full: Path, source: str, target: str) -> tuple[list[str], list[str]]:
+    first, second = ((full / f"full.{ending}").read_text("utf-8").splitlines() for ending in (source, target))
+    return first, second
+
+
+def before_of(full: Path) -> list[tuple[str, ...]]:
+    return sentences_before(pairs(full, "de", "en")[0], 1, (full / "names").read_text("utf-8").splitlines())
+
+
 @pytest.fixture(scope="module")
 def backwards(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """From German to English; what it read before decides where it looks next, as its attention is Bahdanau's."""
@@ -287,15 +296,6 @@ def test_a_reverse_run_takes_the_documents_of_its_names(
     assert named != align("flowing", backwards, "de", "en", "--threshold", threshold), "documents count in its links"
     reverse = [one.sure for one in read_links(full / "both" / "links.reverse.txt")]
     assert reverse == [frozenset((s, t) for t, s in one.sure) for one in read_links(full / "named" / "links.txt")]
-
-
-def pairs(full: Path, source: str, target: str) -> tuple[list[str], list[str]]:
-    first, second = ((full / f"full.{ending}").read_text("utf-8").splitlines() for ending in (source, target))
-    return first, second
-
-
-def before_of(full: Path) -> list[tuple[str, ...]]:
-    return sentences_before(pairs(full, "de", "en")[0], 1, (full / "names").read_text("utf-8").splitlines())
 
 
 def test_names_need_one_of_two_directions_to_which_they_count(alone: Run, full: Path, tmp_path: Path) -> None:
