@@ -80,10 +80,9 @@ The cost as a multiple of self-attention's, and the share of the limit.
   in place of six; and an exponential for each head and pair of positions is no product at all.
 - *Restricted self-attention* is linear. A sentence is cut into blocks of (r − 1)/2 positions, each of which meets three
   blocks of keys: half as many scores again as are needed, in many small products, over keys that are copied three
-  times, whence the low share without projections. With them it costs little more than the projections.
+  times, whence the low share: it pays where sentences are long, as the tables above show.
 - *A GRU* is linear, too, and yet costs more than its products: of the n steps one after the other each has products of
-  {batch} rows, one for each sentence, too few to keep a processor busy, and a dozen small operations around them. More
-  sentences at once would cost little more, and a second thread helps little.
+  {batch} rows, one for each sentence, too few to keep a processor busy, and a dozen small operations around them.
 - *A convolution* is one product over all positions of all sentences; n stands nowhere else.
 """
 
