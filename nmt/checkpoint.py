@@ -34,6 +34,32 @@ FORMAT = "nmt run"
 VERSION = 1
 
 
+def read_header(file: Path, name: str, version: int, *, what: str, made: tuple[str, str]) -> dict[str, Any]:
+    """The JSON file that makes a folder `what` it is, in a format of this name, up to this version.
+
+    `made`: the command that makes such folders, and an example. Raises CheckpointError where the file is not there, or
+    not such a one.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        hint = f"it has no {file.name}" if file.parent.is_dir() else "there is no such folder"
+        raise CheckpointError(
+            f"{file.parent}: not {what} ({hint}); name one that `{made[0]}` has made, such as {made[1]}"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{file}: cannot be read ({error})") from None
+    if not isinstance(found, dict) or found.get("format") != name:
+        raise CheckpointError(f"{file.parent}: not {what} (its {file.name} is another program's)")
+    if not isinstance(found.get("version"), int):
+        raise CheckpointError(f"{file}: names no format version; it is damaged")
+    if found["version"] > version:
+        raise CheckpointError(
+            f"{file.parent}: has format {found['version']}, this nmt reads up to {version}; install a newer nmt"
+        )
+    return found
+
+
 class RunFolder:
     """Paths of a run folder, and its reading and writing."""
 
@@ -51,24 +77,8 @@ class RunFolder:
 
     def meta(self) -> dict[str, Any]:
         """The contents of meta.json. Raises CheckpointError where it is no run folder, or one of a later format."""
-        try:
-            meta = json.loads(self.meta_file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            hint = "it has no meta.json" if self.path.is_dir() else "there is no such folder"
-            raise CheckpointError(
-                f"{self.path}: not a run folder ({hint}); name one that `nmt train` has made, such as runs/bahdanau"
-            ) from None
-        except (OSError, ValueError) as error:
-            raise CheckpointError(f"{self.meta_file}: cannot be read ({error})") from None
-        if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-            raise CheckpointError(f"{self.path}: not a run folder (its meta.json is another program's)")
-        if not isinstance(meta.get("version"), int):
-            raise CheckpointError(f"{self.meta_file}: names no format version; it is damaged")
-        if meta["version"] > VERSION:
-            raise CheckpointError(
-                f"{self.path}: has run format {meta['version']}, this nmt reads up to {VERSION}; install a newer nmt"
-            )
-        return meta
+        made = "nmt train", "runs/bahdanau"
+        return read_header(self.meta_file, FORMAT, VERSION, what="a run folder", made=made)
 
     def measured_layer(self) -> int | None:
         """The decoder's layer that aligns best, as its training found; None where that could not be measured."""

@@ -42,7 +42,7 @@ has them. Its O(log_k n) is the path of dilated convolutions; these are contiguo
 
 ## What was timed
 
-This project's layers: `MultiHeadAttention` with heads of {head} (torch's fused kernel reads, as in training),
+This project's layers: `MultiHeadAttention` with heads of {head} (torch's fused kernel reads),
 `RestrictedSelfAttention`, `BidirectionalGru` with d/2 for each direction, `ConvolutionalBlock`, whose gated linear unit
 doubles its columns. Forward and backward, with the gradients of parameters and input; float32, no dropout.
 

@@ -166,19 +166,6 @@ class Translator:
             yield self.translate(chunk, wanted, first=first, prefixes=given, before=known)
             first += len(chunk)
 
-    def stream(
-        self,
-        lines: Iterable[str],
-        wanted: int = 1,
-        *,
-        first: int = 0,
-        read_ahead: int | None = None,
-        before: Iterable[tuple[str, ...]] | None = None,
-    ) -> Iterator[Translation]:
-        """The same, one by one."""
-        for chunk in self.chunks(lines, wanted, first=first, read_ahead=read_ahead, before=before):
-            yield from chunk
-
     def _parts(self, source: Pieces, line: int, start: str, before: Sequence[str]) -> list[_Part]:
         """What there is to search for a line: nothing, the line, or parts of it, and the prefix for the first."""
         if not source.numbers:

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from nmt.checkpoint import read_header
 from nmt.errors import CheckpointError
 from nmt.files import write_text
 
@@ -75,20 +76,8 @@ class SweepFolder:
 
     def description(self) -> dict[str, Any]:
         """What was asked for. Raises CheckpointError where this is no sweep's folder, or one of a later format."""
-        try:
-            found = json.loads(self.description_file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            hint = "it has no sweep.json" if self.path.is_dir() else "there is no such folder"
-            raise CheckpointError(
-                f"{self.path}: not a sweep's folder ({hint}); name one that `nmt sweep` has made"
-            ) from None
-        except (OSError, ValueError) as error:
-            raise CheckpointError(f"{self.description_file}: cannot be read ({error})") from None
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise CheckpointError(f"{self.path}: not a sweep's folder (its sweep.json is another program's)")
-        if found.get("version") != VERSION:
-            raise CheckpointError(f"{self.path}: has sweep format {found.get('version')}; this nmt reads {VERSION}")
-        return found
+        made = "nmt sweep", "runs/attention"
+        return read_header(self.description_file, FORMAT, VERSION, what="a sweep's folder", made=made)
 
     def write(self, record: Record) -> None:
         """Keep what became of a run."""

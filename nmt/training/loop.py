@@ -150,7 +150,7 @@ def train(
 
     Raises TrainingError, before the update, where loss or gradient is not a finite number.
     """
-    meter = _Meter(progress.seconds)
+    meter, settings = _Meter(progress.seconds), plan.updates
     reason, stopped = _reason(plan, progress), False
     for batch, after, per_epoch in batches.from_position(progress.position):
         if reason is not None:
@@ -159,7 +159,7 @@ def train(
         used = plan.limits.used(progress.step + 1, progress.epochs, progress.seconds)
         rate = learning_rate(plan.schedule, Moment(progress.step + 1, used, progress.reduction))
         set_rate(optimizer, rate)
-        made = update(model, optimizer, batch.to(device), plan.updates, baseline=progress.baseline)
+        made = update(model, optimizer, batch.to(device), settings, baseline=progress.baseline)
         if not made.finite:
             advice = _advice(progress.step + 1, made.loss, rate)
             yield Failed(progress, advice)

@@ -44,7 +44,8 @@ def test_a_line_is_translated_by_seed_and_number_alone(opened: Run, corpus: obje
     def texts(seed: int | None, batch: int, first: int = 0) -> list[str]:
         changes = {"beam": beam, "batch_size": batch}
         translator = opened.translator(changes, seed=seed or 1, draw_attention=seed is not None)
-        return [one.texts[0] for one in translator.stream(lines[first:], first=first, read_ahead=3)]
+        chunks = translator.chunks(lines[first:], first=first, read_ahead=3)
+        return [one.texts[0] for chunk in chunks for one in chunk]
 
     drawn = texts(1, 8)
     assert texts(1, 1) == drawn

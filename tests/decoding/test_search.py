@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
 from typing import Any
 
 import pytest
@@ -620,20 +620,18 @@ def test_a_stream_keeps_order_and_answers_while_lines_are_coming(
     translator: Callable[..., Translator], read_ahead: int | None
 ) -> None:
     lines = Watched(40)
-    stream = translator(batch_size=2).stream(lines, read_ahead=read_ahead)
+    chunks = translator(batch_size=2).chunks(lines, read_ahead=read_ahead)
     assert lines.read == 0
-    first = next(stream)
-    assert lines.read == (read_ahead or 16)
-    rest = list(islice(stream, (read_ahead or 16) - 1))
-    assert lines.read == (read_ahead or 16)
-    found = [first, *rest, *stream]
+    first = next(chunks)
+    assert lines.read == len(first) == (read_ahead or 16)
+    found = [*first, *(one for chunk in chunks for one in chunk)]
     assert [one.source for one in found] == [LINES[number % len(LINES)] for number in range(40)]
     expected = {one.source: one.texts for one in translator().translate(LINES)}
     assert all(one.texts == expected[one.source] for one in found)
 
 
 def test_a_stream_without_lines_is_empty(translator: Callable[..., Translator]) -> None:
-    assert list(translator().stream([])) == []
+    assert list(translator().chunks([])) == []
 
 
 def test_translating_switches_dropout_off(translator: Callable[..., Translator]) -> None:

@@ -133,7 +133,7 @@ def test_neighbours_batches_and_parts_change_nothing(run: Run) -> None:
     expected = translated(run, lines)
     assert translated(run, lines, batch_size=1) == expected
     assert translated(run, lines, beam=1, batch_size=2) == translated(run, lines, beam=1)
-    streamed = [one.texts[0] for one in run.translator().stream(iter(lines), read_ahead=2)]
+    streamed = [one.texts[0] for chunk in run.translator().chunks(iter(lines), read_ahead=2) for one in chunk]
     assert streamed == expected
     assert translated(run, lines[3:6]) == expected[3:6], "another document before it"
     names = [str(number // 3) for number in range(len(lines))]

@@ -26,6 +26,7 @@ from nmt.model.positions import LearnedPositions, PositionedInputs, SinusoidalPo
 from nmt.model.seq2seq import SearchState, Seq2Seq
 from nmt.model.transformer import TransformerDecoder, TransformerEncoder
 from nmt.model.transformer_layers import DecoderLayer, EncoderLayer, SelfAttention
+from tests.model.steps import close, forced, stepped
 
 Setting = dict[str, Any]
 
@@ -90,27 +91,6 @@ def texts(lengths: Sequence[int] = LENGTHS, steps: int = STEPS) -> tuple[Tensor,
     mask_BS = torch.arange(max(lengths)).unsqueeze(0) < torch.tensor(lengths).unsqueeze(1)
     source_BS = torch.randint(1, PIECES, mask_BS.shape, generator=generator).masked_fill(~mask_BS, 0)
     return source_BS, mask_BS, torch.randint(1, PIECES, (len(lengths), steps), generator=generator)
-
-
-def forced(model: Seq2Seq, parts: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
-    decoded = model(*parts)
-    return model.logits(decoded.readout_BTR), decoded.weights
-
-
-def stepped(model: Seq2Seq, parts: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The same by search's own calls."""
-    source_BS, mask_BS, previous_BT = parts
-    state, logits, weights = model.start(source_BS, mask_BS), [], []
-    for previous_N in previous_BT.unbind(1):
-        step = model.step(previous_N, state)
-        weights.append(model.decode(previous_N.unsqueeze(1), state).weights)  # for which no search asks
-        state = step.state
-        logits.append(step.logits_NV)
-    return torch.stack(logits, dim=1), tuple(torch.cat(layer, dim=2) for layer in zip(*weights, strict=True))
-
-
-def close(found: Tensor, expected: Tensor, tolerance: float = 1e-10) -> None:
-    torch.testing.assert_close(found, expected, rtol=0.0, atol=tolerance)
 
 
 def random(*shape: int, seed: int) -> Tensor:
