@@ -77,9 +77,9 @@ def test_mistakes_are_told_before_anything_is_made() -> None:
     assert code == 2
     assert errors.startswith("nmt: --jobs 100000: this machine has ")
     code, _, errors = nmt("sweep", "--config", "sweep.yaml", "--resume")
-    assert (
-        errors
-        == "nmt: runs/quick: not a sweep's folder (there is no such folder); name one that `nmt sweep` has made\n"
+    assert errors == (
+        "nmt: runs/quick: not a sweep's folder (there is no such folder); name one that `nmt sweep` has made, such as "
+        "runs/attention\n"
     )
     code, _, errors = nmt("report", "runs/quick")
     assert (code, errors.count("\n")) == (2, 1)
