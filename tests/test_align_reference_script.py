@@ -38,8 +38,18 @@ def test_links_of_the_demo_corpus_are_found(script: ModuleType, tmp_path: Path) 
     for ending in ("en", "de"):
         text = (ROOT / "data" / "demo" / f"test.{ending}").read_text(encoding="utf-8")
         (tmp_path / f"text.{ending}").write_text(f"{text}\n", encoding="utf-8")
-    script.main(tmp_path / "text.en", tmp_path / "text.de", tmp_path / "links")
+    half = [file.with_name(f"half.{file.name}") for file in (tmp_path / "text.en", tmp_path / "text.de")]
+    for file in half:
+        lines = (tmp_path / file.name.removeprefix("half.")).read_text(encoding="utf-8").splitlines(keepends=True)
+        file.write_text("".join(lines[:300]), encoding="utf-8")
+    text = [tmp_path / "text.en", tmp_path / "text.de"]
+    script.main([*text, tmp_path / "links"], [*half, tmp_path / "silver"])
     found = read_links(tmp_path / "links")
     assert found[600].sure == frozenset()
     gold = read_links(ROOT / "data" / "demo" / "test.links")
     assert score_alignments([links.sure for links in found[:600]], gold).aer < 0.25
+    silver = read_links(tmp_path / "silver")
+    assert len(silver) == 300
+    assert any(links.possible > links.sure for links in silver)
+    sure = score_alignments([links.sure for links in silver], gold[:300])
+    assert sure.precision > score_alignments([links.possible for links in silver], gold[:300]).precision > 0.75

@@ -47,10 +47,12 @@ def test_multi30k_gives_each_model_the_same_budget(monkeypatch: pytest.MonkeyPat
     runs = load_plan(SWEEPS / "multi30k.yaml").grid()
     assert {run.choices["model"]: run.config.model.decoder.type for run in runs} == {
         "bahdanau": "gru",
+        "bahdanau_guided": "gru",
+        "multihead": "gru",
+        "multihead_guided": "gru",
         "luong": "gru",
         "luong_no_feeding": "gru",
         "local_p": "gru",
-        "multihead": "gru",
         "transformer": "transformer",
     }
     limits = {(run.config.training.max_steps, run.config.training.max_epochs) for run in runs}
@@ -58,8 +60,11 @@ def test_multi30k_gives_each_model_the_same_budget(monkeypatch: pytest.MonkeyPat
     assert {run.config.training.max_minutes for run in runs} == {12}
     transformer = load_config(ROOT / "configs" / "multi30k_transformer.yaml")
     run = next(run for run in runs if run.choices["model"] == "transformer")
-    changed = {"name", "training.max_epochs", "training.max_minutes"}
+    changed = {"name", "data.test.alignment", "training.max_epochs", "training.max_minutes"}
     assert set(differences(transformer, run.config)) == changed
+    for name in ("bahdanau", "multihead"):
+        plain, guided = (next(run for run in runs if run.choices["model"] == kind) for kind in (name, f"{name}_guided"))
+        assert set(differences(plain.config, guided.config)) == {"name", "training.guided_alignment"}
 
 
 def test_the_example_in_the_readme_is_a_sweep(tmp_path: Path) -> None:
