@@ -104,7 +104,7 @@ ONLY_IN = {
     "sacrebleu": ("nmt.evaluation.bleu", "nmt.evaluation.significance"),
     "safetensors": ("nmt.checkpoint",),
     "entmax": ("nmt.attention.normalizers",),
-    "optuna": ("nmt.sweep.study",),
+    "optuna": ("nmt.sweep.study", "nmt.sweep.search"),
     "sqlalchemy": ("nmt.sweep.study",),
     "jinja2": ("nmt.sweep.page",),
     "torch.utils.tensorboard": ("nmt.experiment.tensorboard",),

@@ -7,6 +7,7 @@ import typer
 
 from nmt.cli.options import JsonOption
 from nmt.cli.streams import tell
+from nmt.errors import ConfigError
 
 if TYPE_CHECKING:
     from nmt.sweep.table import Table
@@ -14,13 +15,29 @@ if TYPE_CHECKING:
 
 def report(
     folder: Annotated[Path, typer.Argument(metavar="SWEEP", help="The folder of a sweep.", show_default=False)],
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Copy the small results there, no weights, and report from it."),
+    ] = None,
+    texts: Annotated[
+        bool,
+        typer.Option("--texts/--no-texts", help="With --keep: whether sentences of the test text go with it."),
+    ] = True,
     json_output: JsonOption = False,
 ) -> None:
     """Print the table of a sweep, at any time: means and standard deviations over seeds of the runs that have finished.
 
-    Writes it into the sweep's folder, too: table.csv, table.md, table.tex, and report.html, one page with the table,
-    charts, and the same sentences translated by every setting. It needs no weights.
+    Writes it into the sweep's folder, too: table.csv, table.md, table.tex, charts.svg, and report.html, one page with
+    the table, charts, and the same sentences translated by every setting. It needs no weights: what --keep copies is
+    enough, for a report and to go on with the sweep elsewhere (nmt sweep --resume --output DIR).
     """
+    from nmt.sweep.folder import SweepFolder
+    from nmt.sweep.keep import keep_results
+
+    if keep is not None:
+        folder = keep_results(SweepFolder(folder), keep, texts=texts).path
+    elif not texts:
+        raise ConfigError("--no-texts says what --keep leaves out; give --keep DIR, too")
     write_report(folder, json_output)
 
 
@@ -28,7 +45,8 @@ def write_report(folder: Path, json_output: bool = False) -> None:
     """Write a sweep's tables and page, and print the table."""
     import json
 
-    from nmt.files import write_text
+    from nmt.files import replacing, write_text
+    from nmt.sweep.charts import charts_picture
     from nmt.sweep.folder import SweepFolder
     from nmt.sweep.page import make_page
     from nmt.sweep.summary import summarise
@@ -46,6 +64,10 @@ def write_report(folder: Path, json_output: bool = False) -> None:
     table = make_table(summary)
     for name, text in (("csv", as_csv(summary)), ("md", as_markdown(table)), ("tex", as_latex(table))):
         write_text(folder / f"table.{name}", text)
+    picture = charts_picture(summary)
+    if picture is not None:
+        with replacing(folder / "charts.svg") as temporary:
+            temporary.write_bytes(picture)
     if json_output:
         typer.echo(json.dumps(as_json(summary), indent=2, ensure_ascii=False))
     else:

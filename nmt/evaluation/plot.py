@@ -46,23 +46,28 @@ def plot_by_length(runs: Mapping[str, Sequence[LengthBucket]], path: Path) -> li
     return notes
 
 
-def draw_by_length(runs: Mapping[str, Sequence[LengthBucket]], *, legend: bool = True) -> tuple[Figure, list[str]]:
+def draw_by_length(runs: Mapping[str, Sequence[LengthBucket]]) -> tuple[Figure, list[str]]:
     """Draw the picture that `plot_by_length` writes, and return it with the same notes."""
-    buckets = next(iter(runs.values()))
-    for others in runs.values():
-        if _bounds(others) != _bounds(buckets):
-            raise ValueError("runs are drawn side by side where they translated the same text, in the same buckets")
     names = [shortened(printable(name), _LONGEST_NAME) for name in runs]
     families, notes = choose_fonts(names)
     with own_settings():
         figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=100, facecolor="white", layout="constrained")
         canvas = FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        lines = [_draw_line(axes, number, values) for number, values in enumerate(runs.values())]
-        _draw_axes(axes, buckets)
-        if legend and len(runs) > 1:
+        lines = draw_lines(figure.add_subplot(), runs)
+        if len(runs) > 1:
             _draw_legend(canvas, lines, names, families)
     return figure, notes
+
+
+def draw_lines(axes: Axes, runs: Mapping[str, Sequence[LengthBucket]]) -> list[Line2D]:
+    """Draw the runs' BLEU by source length into given axes; the lines come back in the runs' order."""
+    buckets = next(iter(runs.values()))
+    for others in runs.values():
+        if _bounds(others) != _bounds(buckets):
+            raise ValueError("runs are drawn side by side where they translated the same text, in the same buckets")
+    lines = [_draw_line(axes, number, values) for number, values in enumerate(runs.values())]
+    _draw_axes(axes, buckets)
+    return lines
 
 
 def _bounds(buckets: Sequence[LengthBucket]) -> list[tuple[int, int | None, int]]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from nmt.alignment.export import write_json_lines, write_pharaoh
@@ -10,7 +11,7 @@ from nmt.alignment.plot import plot_alignment
 from nmt.data.corpus import ParallelText, overlap
 from nmt.decoding.translate import Translation
 from nmt.evaluation.aer import score_alignments
-from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
+from nmt.evaluation.bleu import bleu, bleu_by_length, chrf, tokenizer_for
 from nmt.experiment.align import align_given, align_translations
 from nmt.experiment.layers import choose_layer
 from nmt.experiment.run import Run
@@ -38,6 +39,8 @@ def final_scores(run: Run, texts: Texts, say: Callable[[str], None]) -> dict[str
     ):
         say(f"test {score.text()}  {score.signature}")
         scores[score.key] = score.as_dict()
+    buckets = bleu_by_length(test.source, hypotheses, test.target, tokenize=tokenizer_for(language))
+    scores["by_length"] = [asdict(bucket) for bucket in buckets]
     if run.has_weights:
         scores |= _alignments(run, texts, test, translations, say)
     else:

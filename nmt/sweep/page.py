@@ -8,9 +8,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from nmt.alignment.matrix import AlignmentMatrix
 from nmt.sweep import plot
-from nmt.sweep.metrics import METRICS, VALIDATION
-from nmt.sweep.sentences import lengths, same_sentences
-from nmt.sweep.summary import Setting, Summary
+from nmt.sweep.charts import charts_of
+from nmt.sweep.sentences import same_sentences
+from nmt.sweep.summary import Summary
 from nmt.sweep.table import make_table
 
 _CELL, _LETTER = 15, 6.6  # pixels: of a map's cell, and of a letter beside it
@@ -50,33 +50,11 @@ def make_page(summary: Summary) -> str:
         settings=settings,
         table=make_table(summary) if settings else None,
         swatches=[_address(plot.swatch(number), "svg+xml") for number in range(len(settings))],
-        charts=_charts(summary, settings),
+        charts=[Chart(title, _address(plot.chart(draw), "svg+xml")) for title, draw in charts_of(summary).items()],
         sentences=same_sentences(settings),
         make_map=make_map,
         differing=differing,
     )
-
-
-def _charts(summary: Summary, settings: list[Setting]) -> list[Chart]:
-    """Those that there are numbers for."""
-    metric = summary.objective if summary.objective in VALIDATION else "bleu"
-    charts = []
-    if any(setting.spread(metric) for setting in settings):
-        for against in ("steps", "minutes"):
-            title = f"{METRICS[metric].title} in training, by {against}"
-            charts.append(_chart(title, plot.learning_curves(settings, metric, against)))
-    for across in ("test_aer", "parameters", "tokens_per_second"):
-        if any(setting.spread(across) and setting.spread("test_bleu") for setting in settings):
-            title = f"BLEU against {METRICS[across].title}"
-            charts.append(_chart(title, plot.scatter(settings, across, "test_bleu")))
-    buckets = lengths(settings)
-    if len(buckets) == len(settings) > 0:
-        charts.append(_chart("BLEU by the number of source words", plot.by_length(buckets)))
-    return charts
-
-
-def _chart(title: str, svg: bytes) -> Chart:
-    return Chart(title, _address(svg, "svg+xml"))
 
 
 def _address(content: bytes, kind: str) -> str:

@@ -4,25 +4,32 @@ Settings differ by colour, marker and dashes, as in BLEU by length, so that they
 """
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib import image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from nmt.alignment.fonts import choose_fonts
+from nmt.alignment.labels import printable, shortened
 from nmt.alignment.matrix import AlignmentMatrix
 from nmt.alignment.picture import own_settings
-from nmt.evaluation.bleu import LengthBucket
-from nmt.evaluation.plot import draw_by_length, look_of
+from nmt.evaluation.plot import look_of
 from nmt.sweep.metrics import METRICS
 from nmt.sweep.summary import Setting
 
 _SIZE = (4.4, 3.2)  # inches
 _FONT_SIZE = 9.5  # points
+_COLUMNS, _LEGEND_COLUMNS = 2, 4  # of a sheet of charts
+_LONGEST_NAME = 40  # characters
+
+Draw = Callable[[Axes], object]
+"""What draws a chart into the axes that it is given."""
 
 
 def swatch(number: int) -> bytes:
@@ -37,45 +44,73 @@ def swatch(number: int) -> bytes:
         return _svg(figure)
 
 
-def learning_curves(settings: Sequence[Setting], metric: str, against: str) -> bytes:
+def draw_curves(axes: Axes, settings: Sequence[Setting], metric: str, against: str) -> None:
     """A validation score of each run, over its steps or over its minutes (`against`)."""
-    with _chart(f"{against} of training", METRICS[metric].title) as (axes, finish):
-        for number, setting in enumerate(settings):
-            marker, dashes = look_of(number)
-            for result in setting.results:
-                points = [(_place(one, against), METRICS[metric].scale * one[metric]) for one in result.validations]
-                # Colour and dashes alone: markers of many validations would hide the lines.
-                axes.plot(*zip(*points, strict=True), color=marker["color"], **dashes)
-                axes.plot(*points[-1], **marker)
-        return finish()
+    for number, setting in enumerate(settings):
+        marker, dashes = look_of(number)
+        for result in setting.results:
+            points = [(_place(one, against), METRICS[metric].scale * one[metric]) for one in result.validations]
+            # Colour and dashes alone: markers of many validations would hide the lines.
+            axes.plot(*zip(*points, strict=True), color=marker["color"], **dashes)
+            axes.plot(*points[-1], **marker)
+    _finish(axes, f"{against} of training", METRICS[metric].title)
 
 
 def _place(validation: Mapping[str, Any], against: str) -> float:
     return float(validation["step"]) if against == "steps" else float(validation["seconds"]) / 60.0
 
 
-def scatter(settings: Sequence[Setting], across: str, up: str) -> bytes:
+def draw_scatter(axes: Axes, settings: Sequence[Setting], across: str, up: str) -> None:
     """One metric of each setting against another: means over seeds, and deviations as bars."""
-    with _chart(METRICS[across].title, METRICS[up].title) as (axes, finish):
-        for number, setting in enumerate(settings):
-            spreads = setting.spread(across), setting.spread(up)
-            if spreads[0] is None or spreads[1] is None:
-                continue
-            (x, dx), (y, dy) = (
-                (scale * one.mean, scale * (one.deviation or 0.0))
-                for one, scale in zip(spreads, (METRICS[across].scale, METRICS[up].scale), strict=True)
-                if one is not None
-            )
-            marker, _ = look_of(number)
-            axes.errorbar(x, y, xerr=dx, yerr=dy, elinewidth=1.0, capsize=2.5, **marker)
-        return finish()
+    for number, setting in enumerate(settings):
+        spreads = setting.spread(across), setting.spread(up)
+        if spreads[0] is None or spreads[1] is None:
+            continue
+        (x, dx), (y, dy) = (
+            (scale * one.mean, scale * (one.deviation or 0.0))
+            for one, scale in zip(spreads, (METRICS[across].scale, METRICS[up].scale), strict=True)
+            if one is not None
+        )
+        marker, _ = look_of(number)
+        axes.errorbar(x, y, xerr=dx, yerr=dy, elinewidth=1.0, capsize=2.5, **marker)
+    _finish(axes, METRICS[across].title, METRICS[up].title)
 
 
-def by_length(buckets: Mapping[str, Sequence[LengthBucket]]) -> bytes:
-    """BLEU by the number of source words, a line for each setting."""
-    figure, _ = draw_by_length(buckets, legend=False)
+def chart(draw: Draw) -> bytes:
+    """One chart, as SVG."""
     with own_settings():
-        figure.set_size_inches(*_SIZE)
+        figure = Figure(figsize=_SIZE, facecolor="white", layout="constrained")
+        draw(figure.add_subplot())
+        return _svg(figure)
+
+
+def sheet(charts: Mapping[str, Draw], names: Sequence[str]) -> bytes:
+    """All charts on one sheet under their titles, and beneath them what each line and marker stands for, as SVG."""
+    columns = min(_COLUMNS, len(charts))
+    rows = math.ceil(len(charts) / columns)
+    shown = [shortened(printable(name), _LONGEST_NAME) for name in names]
+    families, _ = choose_fonts(shown)
+    with own_settings():
+        legend_rows = math.ceil(len(shown) / _LEGEND_COLUMNS)
+        height = rows * (_SIZE[1] + 0.3) + 0.22 * legend_rows + 0.2
+        figure = Figure(figsize=(columns * _SIZE[0], height), facecolor="white", layout="constrained")
+        for place, (title, draw) in enumerate(charts.items(), start=1):
+            axes = figure.add_subplot(rows, columns, place)
+            draw(axes)
+            axes.set_title(title, size=_FONT_SIZE + 1)
+        lines = [Line2D([], [], **(look_of(number)[0] | look_of(number)[1])) for number in range(len(shown))]
+        legend = figure.legend(
+            handles=lines,
+            labels=["-"] * len(lines),
+            loc="outside lower center",
+            ncols=min(_LEGEND_COLUMNS, len(lines)),
+            prop={"size": _FONT_SIZE, "family": families},
+            handlelength=3.5,
+            frameon=False,
+        )
+        # Written afterwards, as matplotlib leaves out labels that begin with an underscore.
+        for text, name in zip(legend.get_texts(), shown, strict=True):
+            text.set_text(name)
         return _svg(figure)
 
 
@@ -87,27 +122,18 @@ def map_pixels(matrix: AlignmentMatrix) -> bytes:
     return file.getvalue()
 
 
-@contextmanager
-def _chart(across: str, up: str) -> Iterator[tuple[Axes, Callable[[], bytes]]]:
-    """Axes with their names, and what to call when all is drawn: it gives the SVG."""
-    with own_settings():
-        figure = Figure(figsize=_SIZE, facecolor="white", layout="constrained")
-        axes = figure.add_subplot()
-
-        def finish() -> bytes:
-            axes.set_xlabel(across, size=_FONT_SIZE)
-            axes.set_ylabel(up, size=_FONT_SIZE)
-            axes.tick_params(labelsize=_FONT_SIZE)
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.grid(color="0.9", linewidth=0.6)
-            axes.set_axisbelow(True)
-            axes.margins(0.08)
-            for axis in (axes.xaxis, axes.yaxis):
-                axis.set_major_locator(MaxNLocator(nbins=5))
-                axis.set_major_formatter(FuncFormatter(_tick))
-            return _svg(figure)
-
-        yield axes, finish
+def _finish(axes: Axes, across: str, up: str) -> None:
+    """Names and ticks, when all is drawn."""
+    axes.set_xlabel(across, size=_FONT_SIZE)
+    axes.set_ylabel(up, size=_FONT_SIZE)
+    axes.tick_params(labelsize=_FONT_SIZE)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.margins(0.08)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(nbins=5))
+        axis.set_major_formatter(FuncFormatter(_tick))
 
 
 def _tick(value: float, _: int | None) -> str:

@@ -8,7 +8,7 @@ from nmt.alignment.export import read_json_lines
 from nmt.alignment.matrix import AlignmentMatrix
 from nmt.data.corpus import read_lines
 from nmt.errors import DataError
-from nmt.evaluation.bleu import LengthBucket, bleu_by_length, tokenizer_for
+from nmt.evaluation.bleu import LengthBucket
 from nmt.sweep.results import Result
 from nmt.sweep.summary import Setting
 
@@ -59,21 +59,23 @@ def same_sentences(settings: Sequence[Setting]) -> list[Sentence]:
 
 
 def lengths(settings: Sequence[Setting]) -> dict[str, list[LengthBucket]]:
-    """BLEU by the number of source words of each setting, the mean over its seeds; empty where the texts are gone."""
-    source, reference = _test_text([result for setting in settings for result in setting.results])
-    if source is None or reference is None or len(source) != len(reference):
+    """BLEU by the number of source words of each setting whose runs have it, the mean over its seeds.
+
+    Empty where the runs were tested on different texts: then lengths do not compare.
+    """
+    seeds = {setting.name: [_buckets(result) for result in setting.results] for setting in settings}
+    seeds = {name: buckets for name, buckets in seeds.items() if all(buckets)}
+    if len({tuple(map(_bounds, run)) for buckets in seeds.values() for run in buckets}) > 1:
         return {}
-    found = {}
-    for setting in settings:
-        texts = [(result, _hypotheses(result)) for result in setting.results]
-        seeds = [
-            bleu_by_length(source, lines, reference, tokenize=tokenizer_for(result.config.data.target_language))
-            for result, lines in texts
-            if len(lines) == len(source)
-        ]
-        if seeds:
-            found[setting.name] = [_mean(buckets) for buckets in zip(*seeds, strict=True)]
-    return found
+    return {name: [_mean(places) for places in zip(*buckets, strict=True)] for name, buckets in seeds.items()}
+
+
+def _buckets(result: Result) -> list[LengthBucket]:
+    return [LengthBucket(**bucket) for bucket in (result.meta.get("scores") or {}).get("by_length", ())]
+
+
+def _bounds(bucket: LengthBucket) -> tuple[int, int | None, int]:
+    return bucket.low, bucket.high, bucket.sentences
 
 
 def _mean(buckets: Sequence[LengthBucket]) -> LengthBucket:

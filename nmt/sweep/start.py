@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from nmt.errors import CheckpointError
 from nmt.sweep.folder import Record, SweepFolder
 from nmt.sweep.plan import Plan
 from nmt.sweep.study import Study
@@ -17,6 +18,8 @@ def open_sweep(plan: Plan, path: Path, *, resume: bool, jobs: int = 1, device: s
     folder = SweepFolder(path)
     if resume:
         folder.description()
+        if plan.section.search.sampler != "grid" and plan.section.storage is None and not folder.database.exists():
+            raise CheckpointError(f"{folder.database}: is missing; a search cannot go on without its state")
     elif plan.section.storage is None or not folder.exists():
         folder.check_free()
     study = Study(plan, folder, join=resume or plan.section.storage is not None)

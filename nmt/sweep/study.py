@@ -28,6 +28,8 @@ try:
     from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
     from optuna.trial import FrozenTrial, Trial, TrialState
     from sqlalchemy.exc import SQLAlchemyError
+
+    from nmt.sweep.search import make_pruner, make_sampler
 except ImportError:
     raise ConfigError('nmt sweep needs the package optuna, which is missing: pip install "nmt[sweep]"') from None
 
@@ -61,13 +63,6 @@ class Standing:
     reason: str
 
 
-class _Grid(optuna.samplers.GridSampler):
-    """Optuna's, which after the last run would stop a loop of Optuna's own; here is none."""
-
-    def after_trial(self, *_: object, **__: object) -> None:
-        pass
-
-
 class Study:
     """A sweep's state. Raises CheckpointError where the database cannot be used, or holds another sweep."""
 
@@ -92,8 +87,8 @@ class Study:
                 self._study = optuna.create_study(
                     study_name=plan.section.name,
                     storage=self._storage,
-                    sampler=self._sampler(plan.section.search.seed),
-                    pruner=_pruner(plan),
+                    sampler=make_sampler(plan.section.search, list(self._planned.values())),
+                    pruner=make_pruner(plan.section.search),
                     direction="maximize" if METRICS[plan.objective].higher_is_better else "minimize",
                     load_if_exists=join,
                 )
@@ -170,7 +165,7 @@ class Study:
         name = trial.user_attrs.get("run", f"{trial.number:04}")
         trial.set_user_attr("run", name)
         # A seed for each trial, so that neither --resume nor a second machine draws the same again.
-        self._study.sampler = self._sampler(self._plan.section.search.seed + trial.number)
+        self._study.sampler = make_sampler(self._plan.section.search, [], trial.number)
         choices = []
         for axis in self._plan.axes:
             value: Any
@@ -245,14 +240,6 @@ class Study:
     def _trials(self) -> list[FrozenTrial]:
         return self._study.get_trials(deepcopy=False)
 
-    def _sampler(self, seed: int) -> optuna.samplers.BaseSampler:
-        kind = self._plan.section.search.sampler
-        if kind == "grid":
-            return _Grid({"run": list(self._planned)}, seed=seed)
-        if kind == "random":
-            return optuna.samplers.RandomSampler(seed=seed)
-        return optuna.samplers.TPESampler(seed=seed, constant_liar=True)  # others' unfinished runs count as bad ones
-
     @contextmanager
     def _working(self) -> Iterator[None]:
         """While the database is used: by nobody else here, without Optuna's own remarks, its errors in one line."""
@@ -282,12 +269,3 @@ def _name(trial: FrozenTrial) -> str:
 
 def _is_double(trial: FrozenTrial) -> bool:
     return bool(trial.user_attrs.get("double"))
-
-
-def _pruner(plan: Plan) -> optuna.pruners.BasePruner:
-    search = plan.section.search
-    if search.pruner == "median":
-        return optuna.pruners.MedianPruner(search.startup_trials, search.warmup_steps)
-    if search.pruner == "successive_halving":
-        return optuna.pruners.SuccessiveHalvingPruner()
-    return optuna.pruners.NopPruner()

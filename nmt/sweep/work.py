@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
+from nmt.config.load import differences
 from nmt.errors import NmtError
 from nmt.sweep.child import Child
 from nmt.sweep.folder import Record, State, SweepFolder
@@ -140,6 +141,10 @@ class Worker:
             result = read_result(self._record(claim, "done"), self._folder)
         except NmtError as error:
             self._fail(claim, str(error))
+            return
+        others = differences(result.config, claim.run.config)
+        if others:  # brought here from elsewhere, or left by an earlier sweep
+            self._fail(claim, f"{result.folder.path}: a run with another {', '.join(others)}; move it away")
             return
         value = result.value(self._plan.objective)
         if value is None or not math.isfinite(value):

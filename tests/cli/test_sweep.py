@@ -55,9 +55,25 @@ def test_a_sweep_ends_with_its_table_and_its_page() -> None:
     assert re.search(r"^dropout0\.3-seed1  done  step 2  bleu 30  1,00\d tokens/s$", errors, flags=re.MULTILINE)
     assert errors.endswith("the page is runs/quick/report.html\n")
     names = {path.name for path in Path("runs/quick").iterdir()}
-    assert {"report.html", "table.csv", "table.md", "table.tex", "sweep.json", "sweep.db", "runs", "trials"} <= names
+    assert {
+        "report.html",
+        "charts.svg",
+        "table.csv",
+        "table.md",
+        "table.tex",
+        "sweep.json",
+        "sweep.db",
+        "runs",
+        "trials",
+    } <= names
     code, again, errors = nmt("report", "runs/quick")
     assert (code, again) == (0, output)
+    code, again, errors = nmt("report", "runs/quick", "--keep", "docs/quick", "--no-texts")
+    assert (code, again) == (0, output)
+    assert errors == "the page is docs/quick/report.html\n"
+    assert Path("docs/quick/table.csv").read_bytes() == Path("runs/quick/table.csv").read_bytes()
+    code, again, errors = nmt("report", "runs/quick", "--no-texts")
+    assert (code, again, errors) == (2, "", "nmt: --no-texts says what --keep leaves out; give --keep DIR, too\n")
     code, numbers, errors = nmt("report", "runs/quick", "--json")
     assert [one["test_bleu"]["mean"] for one in json.loads(numbers)] == [11.5, 31.5]
     code, _, errors = nmt("sweep", "--config", "sweep.yaml")

@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from nmt.config.schema import Config
 from nmt.data.corpus import read_lines
 from nmt.errors import CheckpointError, ConfigError, DataError, TrainingError
 from nmt.evaluation.aer import score_alignments
-from nmt.evaluation.bleu import bleu, tokenizer_for
+from nmt.evaluation.bleu import bleu, bleu_by_length, tokenizer_for
 from nmt.experiment import train as experiment
 from nmt.experiment.align import align_given, align_translations
 from nmt.experiment.run import open_run
@@ -184,11 +184,13 @@ def test_translations_are_those_of_the_run_line_for_line(trained: Trained, opene
 
 def test_scores_are_those_of_the_files(trained: Trained, corpus: Any) -> None:
     scores = json.loads(trained.folder.scores_file.read_text())
-    assert scores.keys() == {"sentences", "in_training", "bleu", "chrf", "aer", "aer_diagonal"}
+    assert scores.keys() == {"sentences", "in_training", "bleu", "chrf", "by_length", "aer", "aer_diagonal"}
     assert (scores["sentences"], scores["in_training"]) == (8, 0)
     hypotheses = read_lines(trained.folder.path / "test.hyp")
     expected = bleu(hypotheses, corpus.lines("test.de"), tokenize=tokenizer_for("de"))
     assert scores["bleu"]["value"] == pytest.approx(expected.value)
+    buckets = bleu_by_length(corpus.lines("test.en"), hypotheses, corpus.lines("test.de"), tokenize=tokenizer_for("de"))
+    assert scores["by_length"] == [asdict(bucket) for bucket in buckets]
     assert "tok:13a" in scores["bleu"]["signature"]
     assert scores["bleu"]["interval"] > 0
     assert scores["aer_diagonal"]["value"] == 0.0  # word i belongs to word i
