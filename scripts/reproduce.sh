@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Measure everything again that docs/ tells of, from nothing: bash scripts/reproduce.sh. About twelve hours on two cores.
+# It can be stopped; bash scripts/reproduce.sh --resume goes on, and keeps what was measured before.
+# Sweeps are trained side by side where updates are counted, one after the other where time is.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+case ${1:-} in
+  "") fresh=yes ;;
+  --resume) fresh= ;;
+  *) echo "bash scripts/reproduce.sh [--resume]; $1 is neither" >&2; exit 2 ;;
+esac
+bash scripts/setup.sh sweep
+if [ -n "$fresh" ]; then
+  for name in attention multi30k; do rm -rf "runs/$name" "docs/sweeps/$name"; done
+  rm -rf runs/documents_compared docs/zoo/speed.json
+fi
+[ -f data/demo/train.en ] || .venv/bin/nmt data demo
+[ -f data/multi30k/train.en ] || .venv/bin/nmt data multi30k
+bash scripts/sweep.sh attention --jobs "$(nproc)"
+bash scripts/sweep.sh multi30k
+bash scripts/documents.sh
+# What is timed comes last, when nothing else runs.
+.venv/bin/python scripts/step_cost.py --write > /dev/null
+.venv/bin/python scripts/layer_costs.py --minutes 3 --output docs/results > /dev/null
+.venv/bin/python scripts/bench.py --write
+.venv/bin/python scripts/results.py
