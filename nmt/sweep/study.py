@@ -5,6 +5,7 @@ the user ended it, another trial waits in its place under the same name, and goe
 """
 
 import json
+import re
 import socket
 import warnings
 from collections.abc import Iterator
@@ -74,7 +75,7 @@ class Study:
         self._host = socket.gethostname()
         self._retry = self._new_retry()
         url = plan.section.storage or f"sqlite:///{folder.database.resolve()}"
-        self._where = plan.section.storage or str(folder.database)
+        self._where = re.sub(r"(?<=://)([^:/@]*):[^@]*@", r"\1:***@", plan.section.storage or str(folder.database))
         with self._working():
             self._storage = RDBStorage(
                 url,
@@ -250,9 +251,13 @@ class Study:
             optuna.logging.set_verbosity(optuna.logging.ERROR)
             try:
                 yield
-            except (StorageInternalError, SQLAlchemyError, ImportError) as error:  # a database's driver may be missing
-                cause = " ".join(str(error.__cause__ or error).split())
-                raise CheckpointError(f"{self._where}: the database cannot be used ({cause[:300]})") from None
+            except ImportError as error:
+                cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+                driver = f"its driver is missing: pip install {cause.name}"
+                raise CheckpointError(f"{self._where}: the database cannot be used; {driver}") from None
+            except (StorageInternalError, SQLAlchemyError) as error:
+                reason = " ".join(str(error.__cause__ or error).split())
+                raise CheckpointError(f"{self._where}: the database cannot be used ({reason[:300]})") from None
             finally:
                 optuna.logging.set_verbosity(level)
 

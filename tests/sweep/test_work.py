@@ -302,6 +302,17 @@ def test_a_database_that_cannot_be_reached_is_told_in_one_line(write_sweep: Writ
     open_sweep(mended, tmp_path / "out", resume=False)
 
 
+def test_a_driver_that_is_missing_is_named_and_a_password_is_not(
+    write_sweep: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    plan = load_plan(write_sweep(axes={"model.dropout": [0.1]}, storage="postgresql+psycopg://me:s3cret@host:5/sweeps"))
+    with pytest.raises(CheckpointError) as refused:
+        open_sweep(plan, tmp_path / "out", resume=False)
+    where = "postgresql+psycopg://me:***@host:5/sweeps"
+    assert str(refused.value) == f"{where}: the database cannot be used; its driver is missing: pip install psycopg"
+
+
 @pytest.mark.usefixtures("quick")
 def test_a_process_that_was_taken_for_dead_does_no_harm(write_sweep: Write, tmp_path: Path) -> None:
     """It trains on, and another one, which has the run now, lets it end and finds what came of it."""
