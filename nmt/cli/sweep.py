@@ -79,6 +79,8 @@ def _show(stages: "Iterable[list[Row]]", score: str) -> None:
 
 
 def _write_changes(stages: "Iterable[list[Row]]", score: str) -> None:
+    from nmt.sweep.metrics import METRICS
+
     told: dict[str, tuple[object, ...]] = {}
     for rows in stages:
         for row in rows:
@@ -86,37 +88,41 @@ def _write_changes(stages: "Iterable[list[Row]]", score: str) -> None:
             if row.state != "waiting" and told.get(row.name) != news:
                 told[row.name] = news
                 numbers = [f"step {row.step}"] if row.step else []
-                numbers += [f"{score} {row.score:.4g}"] if row.score is not None else []
+                numbers += [f"{score} {METRICS[score].text(row.score)}"] if row.score is not None else []
                 numbers += [f"{row.tokens_per_second:,.0f} tokens/s"] if row.tokens_per_second else []
                 numbers += [f"left {_time(row.left)}"] if row.left is not None else []
                 tell("  ".join([row.name, row.state, *numbers, *([row.reason] if row.reason else [])]))
 
 
 def _table(rows: "Sequence[Row]", score: str, height: int) -> "RenderableType":
-    """The runs, each in a line; where there are more than lines, those first that train and those that ended last."""
+    """The runs, each in a line, and why some failed; of more than `height`, those that train first, then the failed."""
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
+
+    from nmt.sweep.metrics import METRICS
 
     counts = [(state, sum(row.state == state for row in rows)) for state in _ORDER]
     table = Table(caption=", ".join(f"{count} {state}" for state, count in counts if count), caption_justify="left")
     table.add_column("run", overflow="fold")
     table.add_column("state")
-    for name in ("step", score, "tokens/s", "left"):
+    for name in ("step", METRICS[score].title, "tokens/s", "left"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", overflow="ellipsis", no_wrap=True)
+    # Beneath the table: a long reason in a column of its own would leave no room for the others.
+    reasons = [f"{row.name}: {row.reason}" for row in rows if row.reason][: max(1, height // 3)]
+    height -= len(reasons)
     shown = rows if len(rows) <= height else sorted(rows, key=lambda row: _ORDER.index(row.state))[: max(1, height)]
     for row in shown:
         cells = (
             row.name,
             row.state,
             "" if row.step is None else f"{row.step:,}",
-            "" if row.score is None else f"{row.score:.4g}",
+            "" if row.score is None else METRICS[score].text(row.score),
             "" if row.tokens_per_second is None else f"{row.tokens_per_second:,.0f}",
             "" if row.left is None else _time(row.left),
-            row.reason,
         )
         table.add_row(*map(Text, cells), style="bold" if row.state == "running" else None)
-    return table
+    return Group(table, *(Text(reason, no_wrap=True, overflow="ellipsis") for reason in reasons))
 
 
 _ORDER = ("running", "failed", "done", "pruned", "waiting")

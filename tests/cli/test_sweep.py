@@ -52,20 +52,11 @@ def test_a_sweep_ends_with_its_table_and_its_page() -> None:
     assert re.search(r"^0\.3 +2 +31\.5 ± 0\.7", output, flags=re.MULTILINE)
     assert "Budget of each run: max_steps 2." in output
     assert "dropout0.1-seed2  running\n" in errors
-    assert re.search(r"^dropout0\.3-seed1  done  step 2  bleu 30  1,00\d tokens/s$", errors, flags=re.MULTILINE)
+    assert re.search(r"^dropout0\.3-seed1  done  step 2  bleu 30\.0  1,00\d tokens/s$", errors, flags=re.MULTILINE)
     assert errors.endswith("the page is runs/quick/report.html\n")
     names = {path.name for path in Path("runs/quick").iterdir()}
-    assert {
-        "report.html",
-        "charts.svg",
-        "table.csv",
-        "table.md",
-        "table.tex",
-        "sweep.json",
-        "sweep.db",
-        "runs",
-        "trials",
-    } <= names
+    made = {"report.html", "charts.svg", "table.csv", "table.md", "table.tex"}
+    assert made | {"sweep.json", "sweep.db", "runs", "trials"} <= names
     code, again, errors = nmt("report", "runs/quick")
     assert (code, again) == (0, output)
     code, again, errors = nmt("report", "runs/quick", "--keep", "docs/quick", "--no-texts")
@@ -112,12 +103,15 @@ def test_the_live_table_tells_of_each_run() -> None:
     rows = [
         Row("a[b]", "running", "", 1200, 34.56, 4100.0, 3725.0),
         Row("bad", "failed", "out of memory"),
+        Row("worse", "failed", "a reason " * 30),
         Row("late", "waiting"),
     ]
     text = drawn(rows, 10)
-    assert re.search(r"a\[b\] +│ running +│ +1,200 +│ +34\.56 +│ +4,100 +│ +1:02:05", text)
-    assert re.search(r"bad +│ failed .*out of memory", text)
-    assert "1 running, 1 failed, 1 waiting" in text
+    assert re.search(r"a\[b\] +│ running +│ +1,200 +│ +34\.6 +│ +4,100 +│ +1:02:05", text)
+    assert re.search(r"^│ bad +│ failed +│", text, flags=re.MULTILINE)
+    assert re.search(r"^bad: out of memory *\nworse: a reason .*…$", text, flags=re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= 100
+    assert "1 running, 2 failed, 1 waiting" in text
 
 
 def test_a_low_terminal_shows_what_trains_first() -> None:
