@@ -11,12 +11,12 @@ case ${1:-} in
 esac
 bash scripts/setup.sh sweep
 if [ -n "$fresh" ]; then
-  for name in attention multi30k; do rm -rf "runs/$name" "docs/sweeps/$name"; done
+  for name in attention guided_alignment kinds multi30k; do rm -rf "runs/$name" "docs/sweeps/$name"; done
   rm -rf runs/documents_compared docs/zoo/speed.json
 fi
 [ -f data/demo/train.en ] || .venv/bin/nmt data demo
 [ -f data/multi30k/train.en ] || .venv/bin/nmt data multi30k
-bash scripts/sweep.sh attention --jobs "$(nproc)"
+for name in attention guided_alignment kinds; do bash scripts/sweep.sh "$name" --jobs "$(nproc)"; done
 bash scripts/sweep.sh multi30k
 bash scripts/documents.sh
 # What is timed comes last, when nothing else runs.

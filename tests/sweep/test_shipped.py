@@ -42,6 +42,17 @@ def test_attention_has_every_kind_of_the_zoo_as_in_its_own_config() -> None:
         assert run.config.model == own.model
 
 
+def test_each_has_the_name_of_its_file_which_scripts_rely_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_missing_files", lambda data: [])
+    files = sorted(SWEEPS.glob("*.yaml"))
+    assert files
+    for file in files:
+        plan = load_plan(file)
+        assert plan.section.name == file.stem
+        assert len(plan.grid()) > 1
+        assert not (ROOT / "configs" / file.name).exists(), "runs/NAME would be both"
+
+
 def test_multi30k_gives_each_model_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "_missing_files", lambda data: [])  # the corpus is fetched, not shipped
     runs = load_plan(SWEEPS / "multi30k.yaml").grid()
