@@ -90,7 +90,7 @@ def test_a_script_says_what_it_may_be_given(script: str, tmp_path: Path) -> None
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     wanted = {
-        "sweep.sh": "bash scripts/sweep.sh NAME: one of attention multi30k",
+        "sweep.sh": "NAME: one of attention guided_alignment kinds multi30k",
         "reproduce.sh": "[--resume]; nonsense",
     }
     assert wanted[script] in done.stderr
