@@ -17,19 +17,31 @@ _CLAUSE_END = re.compile(rf"[,;:–—]{_CLOSING}")
 _WIDE_SENTENCE_END = re.compile(rf"[。！？｡]{_CLOSING}")
 _WIDE_CLAUSE_END = re.compile(rf"[、，；：]{_CLOSING}")
 
+_SHORT = 4
+"""A sentence of no more pieces, its end included, is none by itself: `Dr.`, `No. 5.`"""
+
 
 def parts_of(pieces: Pieces, limit: int) -> list[tuple[int, ...]]:
-    """The pieces of a line, cut into parts of at most `limit` pieces.
+    """The pieces of a line, cut into parts of at most `limit` pieces; a line within the limit stays whole.
 
-    Each part ends at the last sentence end within the limit; where there is none, at the last clause end, or between
-    two words, or wherever the limit is.
+    Each sentence is a part, since a model that has learnt from single sentences writes one where it reads several, and
+    leaves out the rest; a very short one, which may be an abbreviation, stays with the next. One beyond the limit is
+    cut at its last clause end within the limit; where there is none, between two words, or wherever the limit is.
     """
-    parts, start = [], 0
-    while len(pieces.numbers) - start > limit:
-        cut = max(range(start + 1, start + limit + 1), key=lambda place: (_quality(pieces, place), place))
+    count, start, parts = len(pieces.numbers), 0, []
+    if count <= limit:
+        return [pieces.numbers]
+    sentence_ends = [place for place in range(1, count) if _quality(pieces, place) == 3]
+    while start < count:
+        longest = min(start + limit, count)
+        end = next((place for place in sentence_ends if place > start + _SHORT), count)
+        if end <= longest:
+            cut = end
+        else:
+            cut = max(range(start + 1, longest + 1), key=lambda place: (min(2, _quality(pieces, place)), place))
         parts.append(pieces.numbers[start:cut])
         start = cut
-    return [*parts, pieces.numbers[start:]]
+    return parts
 
 
 def pairs_of(pair: Example, parts: Sequence[tuple[int, int]]) -> list[Example]:
@@ -68,7 +80,10 @@ def _quality(pieces: Pieces, place: int) -> int:
     """How good it is to cut before the piece at `place`: 3 after a sentence, 2 after a clause, 1 between words."""
     before = "".join(pieces.texts[max(0, place - 3) : place])
     between = pieces.texts[place].startswith("▁")
-    if _WIDE_SENTENCE_END.search(before) or (between and _SENTENCE_END.search(before)):
+    after = "".join(pieces.texts[place : place + 2]).removeprefix("▁")
+    # What goes on in lower case is the same sentence: `e.g. this`.
+    ended = between and _SENTENCE_END.search(before) and not after[:1].islower()
+    if _WIDE_SENTENCE_END.search(before) or ended:
         return 3
     if _WIDE_CLAUSE_END.search(before) or (between and _CLAUSE_END.search(before)):
         return 2

@@ -1,7 +1,5 @@
 """Lines that are too long, cut where it hurts least."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -26,29 +24,33 @@ def test_a_line_within_the_limit_stays_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "expected"),
+    ("line", "expected"),
     [
-        (("▁a", ".", "▁b", ".", "▁c", "▁d"), ["▁a.▁b.", "▁c▁d"]),  # the last sentence end, not the first
-        (("▁a", ".", "▁b", ",", "▁c", "▁d"), ["▁a.", "▁b,▁c▁d"]),  # a sentence end before a later clause end
-        (("▁a", ",", "▁b", "▁c", "▁d", "▁e"), ["▁a,", "▁b▁c▁d▁e"]),
-        (("▁a", "▁b", "c", "▁d", "e", "f"), ["▁a▁bc", "▁def"]),
-        (("▁a", "b", "c", "d", "e", "f"), ["▁abcd", "ef"]),  # one long word
-        (("▁3", ".", "5", "▁b", "▁c", "▁d"), ["▁3.5▁b", "▁c▁d"]),  # a point within a number ends nothing
-        (("▁a", "?", "”", "▁b", "▁c", "▁d"), ["▁a?”", "▁b▁c▁d"]),
-        (("▁", "a", ".", "▁", "b", "c"), ["▁a.", "▁bc"]),  # pieces of one character
-        (("▁我", "们", "。", "他", "们", "来"), ["▁我们。", "他们来"]),
+        ("▁A a a a . ▁B b b b . ▁C", ["▁Aaaa.", "▁Bbbb.", "▁C"]),  # each sentence, though two would fit
+        ("▁A a a a ? ” ▁B b b b", ["▁Aaaa?”", "▁Bbbb"]),
+        ("▁ A a a . ▁ B b b b", ["▁Aaa.", "▁Bbbb"]),  # pieces of one character
+        ("▁D r . ▁B b b . ▁C c c", ["▁Dr.▁Bbb.", "▁Ccc"]),  # what is very short is perhaps no sentence
+        ("▁A a a a a . ▁b ▁c ▁d ▁e", ["▁Aaaaa.▁b▁c", "▁d▁e"]),  # nor does one begin in lower case
+        ("▁A a a a , ▁b b b b ▁c", ["▁Aaaa,", "▁bbbb▁c"]),  # beyond the limit: at a clause end
+        ("▁A a , ▁a a , ▁b b b b ▁c", ["▁Aa,▁aa,", "▁bbbb▁c"]),  # the last one within it
+        ("▁A a a a ▁b b b b b ▁c", ["▁Aaaa", "▁bbbbb▁c"]),  # between words
+        ("▁A a a a a a a a b", ["▁Aaaaaaaa", "b"]),  # one long word
+        ("▁3 . 5 ▁a a a a a a a", ["▁3.5", "▁aaaaaaa"]),  # a point within a number ends nothing
+        ("▁我 们 来 了 。 他 们 来 了 。", ["▁我们来了。", "他们来了。"]),
     ],
 )
-def test_the_best_place_within_the_limit(texts: tuple[str, ...], expected: list[str]) -> None:
-    assert cut(4, *texts) == expected
+def test_every_sentence_is_a_part_and_one_that_is_too_long_is_cut_where_it_hurts_least(
+    line: str, expected: list[str]
+) -> None:
+    assert cut(8, *line.split()) == expected
 
 
-@given(st.lists(st.sampled_from(["▁a", "b", ".", "▁", ",", "。", "▁c.", "!"]), max_size=60), st.integers(1, 9))
+@given(st.lists(st.sampled_from(["▁a", "b", ".", "▁", ",", "。", "▁C.", "!"]), max_size=60), st.integers(1, 9))
 def test_nothing_is_lost_and_no_part_is_too_long(texts: list[str], limit: int) -> None:
     parts = parts_of(pieces_of(*texts), limit)
     assert [number for part in parts for number in part] == list(range(len(texts)))
     assert all(0 < len(part) <= limit for part in parts) or not texts
-    assert all(len(one) + len(other) > limit or len(parts) > 1 for one, other in pairwise(parts))
+    assert (len(parts) == 1) == (len(texts) <= limit)
 
 
 def test_pairs_of_parts_follow_one_another_each_with_the_sentences_before() -> None:

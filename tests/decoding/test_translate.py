@@ -162,9 +162,9 @@ def warned() -> Callable[..., list[str]]:
 
 
 def test_a_line_beyond_the_limit_is_translated_in_parts_and_named(opened: Run, warned: Any) -> None:
-    sentence = "the cat sees a house ."
+    sentence = "The cat sees a house ."
     made = opened.translator()
-    made.longest = len(opened.source.encode(sentence).numbers) + 2
+    made.longest = 2 * len(opened.source.encode(sentence).numbers) + 2  # two would fit
     found, messages = warned(made, ["Anna buys bread .", f"{sentence} " * 3], first=10)
     (single,) = made.translate([sentence])
     assert found[1].texts == (" ".join([single.texts[0]] * 3),)
