@@ -18,7 +18,7 @@ import nmt
 HOUSE = Path(nmt.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
 
-BASE = {"nmt.errors", "nmt.files"}
+BASE = {"nmt.errors", "nmt.files", "nmt.characters"}
 """At the bottom: they import nothing of the house, and every layer may use them."""
 
 PICTURES = {"nmt.alignment.labels", "nmt.alignment.fonts", "nmt.alignment.picture", "nmt.alignment.plot"}
@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "nmt": set(),
     "nmt.errors": set(),
     "nmt.files": set(),
+    "nmt.characters": set(),
     "nmt.runtime": {"nmt.errors"},
     "nmt.uniform": set(),
     # Settings, text, and the run folder that holds both.
@@ -50,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "nmt.alignment.units": {*BASE, "nmt.alignment.matrix"},
     "nmt.alignment.document": {*BASE, "nmt.alignment.matrix", "nmt.alignment.units"},
     "nmt.alignment.export": {*BASE, "nmt.alignment.links", "nmt.alignment.matrix"},
-    "nmt.alignment.labels": set(),
+    "nmt.alignment.labels": {"nmt.characters"},
     "nmt.alignment.fonts": set(),
     "nmt.alignment.picture": {*BASE, "nmt.alignment.fonts"},
     "nmt.alignment.html": {*BASE, "nmt.alignment.links", "nmt.alignment.export", "nmt.alignment.labels"},

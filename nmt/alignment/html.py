@@ -17,6 +17,7 @@ import numpy as np
 from nmt.alignment.export import SentenceAlignment
 from nmt.alignment.labels import printable
 from nmt.alignment.links import Links, check_range, format_links
+from nmt.characters import is_blank
 from nmt.files import write_text
 
 
@@ -84,7 +85,7 @@ def _line(side: str, words: Sequence[str], language: str) -> str:
 
 
 def _shown(word: str) -> str:
-    return escape(printable(word)) if word.strip() else "␣"
+    return escape(printable(word)) if not is_blank(word) else "␣"
 
 
 def _choice(names: Sequence[str]) -> str:

@@ -3,18 +3,30 @@
 import unicodedata
 from collections.abc import Iterable
 
+from nmt.characters import is_blank
+
 _LONGEST_LABEL = 80  # characters
+_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+"""Unicode's classes of characters that turn the direction of the text after them."""
 
 
 def labels_of(words: Iterable[str]) -> list[str]:
     """Words as they are written beside a map: without letters that cannot be, shortened in the middle, never none."""
-    labels = [shortened(printable(word), _LONGEST_LABEL) if word.strip() else "␣" for word in words]
+    labels = [shortened(printable(word), _LONGEST_LABEL) if not is_blank(word) else "␣" for word in words]
     return labels or ["(no words)"]
 
 
 def printable(text: str) -> str:
-    """Put a replacement sign for control characters and half surrogates, which neither fonts nor SVG files can hold."""
-    return "".join("\ufffd" if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
+    """Put a replacement sign for what cannot be written.
+
+    These are control characters and half surrogates, which neither fonts nor SVG files can hold, and those that turn
+    the direction of writing, which would show another word.
+    """
+    return "".join("\ufffd" if _is_control(letter) else letter for letter in text)
+
+
+def _is_control(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Cc", "Cs") or unicodedata.bidirectional(letter) in _TURNING
 
 
 def shortened(text: str, longest: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmt.characters import is_blank
 from nmt.errors import DataError
 
 
@@ -86,7 +87,7 @@ def read_parallel(source: Path, target: Path) -> ParallelText:
     source_lines, target_lines = read_lines(source), read_lines(target)
     require_equal(source_lines, source, target_lines, target)
     for path, lines in ((source, source_lines), (target, target_lines)):
-        if not any(line.strip() for line in lines):
+        if all(is_blank(line) for line in lines):
             raise DataError(f"{path}: is empty; it must hold one sentence a line")
     return ParallelText(tuple(source_lines), tuple(target_lines))
 
@@ -94,7 +95,7 @@ def read_parallel(source: Path, target: Path) -> ParallelText:
 def without_blank(text: ParallelText) -> ParallelText:
     """The pairs of which neither side is blank: nothing can be learnt from the others."""
     pairs = enumerate(zip(text.source, text.target, strict=True))
-    return text.select([index for index, (source, target) in pairs if source.strip() and target.strip()])
+    return text.select([index for index, (source, target) in pairs if not is_blank(source) and not is_blank(target)])
 
 
 def overlap(train: ParallelText, test: ParallelText) -> int:

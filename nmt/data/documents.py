@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from nmt.characters import is_blank
 from nmt.data.corpus import read_lines, require_equal
 from nmt.data.tokenizer import Tokenizer
 
@@ -21,7 +22,7 @@ class SentencesBefore:
 
     def of(self, line: str, name: str | None = None) -> tuple[str, ...]:
         """Those before `line`, in the text's order; the next line comes after it."""
-        blank = not line.strip()
+        blank = is_blank(line)
         if name != self._name or (blank and name is None):
             self._before.clear()
             self._name = name

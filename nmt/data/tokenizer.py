@@ -11,6 +11,7 @@ from pathlib import Path
 
 import sentencepiece
 
+from nmt.characters import is_blank
 from nmt.errors import CheckpointError, ConfigError, DataError
 
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
@@ -58,7 +59,9 @@ class Tokenizer:
         return int(self._processor.get_piece_size())
 
     def encode(self, line: str) -> Pieces:
-        """The pieces of a line; none where the line is blank."""
+        """The pieces of a line; none where there is nothing to be seen in it."""
+        if is_blank(line):
+            return Pieces((), (), ())
         numbers: list[int] = []
         texts: list[str] = []
         spans: list[tuple[int, int]] = []
@@ -74,8 +77,19 @@ class Tokenizer:
 
         `start` is what the first pieces are the encoding of: it stands in the text as it is given.
         """
-        text = self._decode(numbers)
-        return start + text[len(self._decode(self.encode(start).numbers)) :] if start else text
+        if not start:
+            return self._decode(numbers)
+        return start + self._after_a_word(list(numbers)[len(self.encode(start).numbers) :])
+
+    def _after_a_word(self, numbers: Iterable[int]) -> str:
+        """What pieces add to a text that has begun, the space before them included."""
+        return self._decode([self._word, *numbers])[len(self._decode([self._word])) :]
+
+    @cached_property
+    def _word(self) -> int:
+        """A piece that is seen by itself."""
+        ordinary = (one for one in range(END + 1, len(self)) if not self._processor.is_byte(one))
+        return next(one for one in ordinary if self._decode([one]).strip())
 
     def _decode(self, numbers: Iterable[int]) -> str:
         text: str = self._processor.decode([number for number in numbers if number > END])
@@ -87,13 +101,14 @@ class Tokenizer:
     def written(self, numbers: Sequence[int], start: str = "") -> Pieces:
         """Pieces that a model wrote, and where each stands in their text: what the text grows by with each."""
         begun = self.encode(start)
-        lengths = [len(self._decode(numbers[:count])) for count in range(len(begun.numbers), len(numbers) + 1)]
+        rest = numbers[len(begun.numbers) :]
+        grown = self._after_a_word if start else self._decode
+        lengths = [len(start) + len(grown(rest[:count])) for count in range(len(rest) + 1)]
         # The first bytes of a character count as several while it is not whole.
         lengths = list(accumulate(reversed(lengths), min))[::-1]
-        longer = len(start) - lengths[0] if start else 0
-        spans = [(begin + longer, end + longer) for begin, end in pairwise(lengths)]
-        texts = tuple(self._processor.id_to_piece(number) for number in numbers)
-        return Pieces(tuple(numbers), texts, (*begun.spans, *spans))
+        # An unknown piece has no text of its own; the words that a translation was to begin with may hold some.
+        texts = (*begun.texts, *(self._processor.id_to_piece(number) for number in rest))
+        return Pieces(tuple(numbers), texts, (*begun.spans, *pairwise(lengths)))
 
     @cached_property
     def grows_word(self) -> tuple[bool, ...]:
@@ -154,7 +169,7 @@ def train_tokenizer(
     A vocabulary larger than the text supports is lowered to the largest possible, and `note` says so. Raises
     ConfigError where it is too small to hold the text's characters.
     """
-    if not any(line.strip() for line in lines):
+    if all(is_blank(line) for line in lines):
         raise DataError(f"the {what} holds no text to learn pieces from")
     try:
         trained = _train(lines, kind, vocabulary_size, character_coverage, byte_fallback)

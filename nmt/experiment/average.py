@@ -39,7 +39,7 @@ def average_run(
         )
     files = files[-(last or len(files)) :]
     weights = mean_weights(files)
-    target = output if output is not None else run.path.with_name(f"{run.path.resolve().name}-average")
+    target = output if output is not None else _beside(run.path)
     if target.resolve() == run.path.resolve():
         raise CheckpointError(f"{target}: is the run that is averaged; name another folder with --output")
     if RunFolder(target).meta_file.exists() and not overwrite:
@@ -61,6 +61,13 @@ def average_run(
         ended=f"the mean of {len(steps)} validations of {run.path}",
     )
     return folder
+
+
+def _beside(path: Path) -> Path:
+    """The folder beside a run, also where the run is named by a dot or two."""
+    whole = path.resolve()
+    named = path if path.name and path.name != ".." else whole
+    return named.with_name(f"{whole.name}-average")
 
 
 def mean_weights(files: Sequence[Path]) -> dict[str, Tensor]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from nmt.alignment.links import Links, check_range, read_links
 from nmt.alignment.units import Units, linked_pieces, units_of
+from nmt.characters import is_blank
 from nmt.config.schema import Config, LinkedFiles, ParallelFiles
 from nmt.data.batching import Example
 from nmt.data.corpus import ParallelText, read_parallel, require_equal, without_blank
@@ -56,7 +57,7 @@ def read_texts(config: Config) -> Texts:
     if not len(train):
         raise DataError(f"{data.train.source}: no line has text on both sides; training needs sentence pairs")
     pairs = zip(whole.source, whole.target, strict=True)
-    ends = sum(not source.strip() and not target.strip() for source, target in pairs) if data.document_context else 0
+    ends = sum(is_blank(source) and is_blank(target) for source, target in pairs) if data.document_context else 0
     dropped = len(whole) - len(train) - ends
     notes = [f"{dropped:,} training pairs with a blank side are left out"] if dropped else []
     read = {

@@ -17,6 +17,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from nmt.alignment import picture, plot
+from nmt.alignment.labels import labels_of
 from nmt.alignment.links import Links
 from nmt.alignment.matrix import AlignmentMatrix
 from nmt.alignment.plot import draw_alignment, plot_alignment
@@ -288,6 +289,15 @@ def test_a_side_without_words_is_drawn_as_such(
     written = [text.get_text() for text in texts_of(figure)]
     assert written.count("(no words)") == (not source) + (not target)
     assert not figure.axes[0].images  # a map would claim weights
+
+
+@pytest.mark.parametrize(
+    ("word", "label"),
+    [("\u202edog\u202c", "\ufffddog\ufffd"), ("\u200b", "␣"), ("می\u200cخواهم", "می\u200cخواهم"), ("a\0", "a\ufffd")],
+    ids=["turned", "unseen", "joined", "control"],
+)
+def test_labels_show_what_stands_there(word: str, label: str) -> None:
+    assert labels_of([word]) == [label]
 
 
 def test_labels_of_more_than_80_characters_are_shortened_in_the_middle() -> None:

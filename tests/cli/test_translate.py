@@ -187,6 +187,16 @@ def test_given_translations_have_the_score_of_the_search(run: Path, blind: Path,
     assert "has 9 lines" in mistake("score", "--run", run, "--source", texts[0], "--target", write("short", "a"))
 
 
+def test_an_average_goes_beside_its_run_however_that_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(run, "mine")
+    place = Path.cwd()
+    for inside, name in (("mine", "."), ("mine/validated", "..")):
+        monkeypatch.chdir(place / inside)
+        written = done("average", "--run", name, "--overwrite").strip()
+        assert Path(written).resolve() == place / "mine-average"
+        assert (place / "mine-average" / "model.safetensors").exists()
+
+
 def test_averages_are_runs_like_any_other(run: Path, corpus: Any) -> None:
     mine = Path(shutil.copytree(run, "mine"))
     kept = RunFolder(mine).kept_weights()

@@ -95,7 +95,7 @@ def test_what_is_not_known_is_unknown(learnt: dict[str, Tokenizer], kind: str) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("line", ["", " ", "\t \u3000", "\u200b"])
+@pytest.mark.parametrize("line", ["", " ", "\t \u3000", "\u200b", "\ufeff", "\u00ad", " \u200d \u2060", "\0"])
 def test_a_line_without_visible_text_has_no_pieces(learnt: dict[str, Tokenizer], kind: str, line: str) -> None:
     assert learnt[kind].encode(line) == Pieces((), (), ())
 
@@ -300,7 +300,7 @@ def test_unknown_pieces_have_no_text(learnt: dict[str, Tokenizer]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("start", ["the", "the dog", "猫 sees", "a 猫"])
+@pytest.mark.parametrize("start", ["the", "the dog", "猫 sees", "a 猫", "猫", "東京 猫"])
 def test_text_begins_with_a_start_as_it_was_given(learnt: dict[str, Tokenizer], kind: str, start: str) -> None:
     tokenizer = learnt[kind]
     begun = tokenizer.encode(start).numbers
@@ -312,6 +312,8 @@ def test_text_begins_with_a_start_as_it_was_given(learnt: dict[str, Tokenizer], 
     assert written.spans[-1][1] == len(text)
     assert text[slice(*written.spans[-1])].strip() in (".", "cat .")
     assert tokenizer.decode(begun, start) == start
+    assert not any(special in "".join(written.texts) for special in SPECIAL_TEXTS)
+    assert written.texts[: len(begun)] == tokenizer.encode(start).texts
 
 
 def test_which_pieces_grow_a_word() -> None:
