@@ -72,7 +72,8 @@ SelfOption = Annotated[
     ),
 ]
 FolderOption = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="Where links, matrices and pictures go.")
+    Path,
+    typer.Option("--output", "-o", metavar="DIR", help="Where links, matrices and pictures go; earlier ones go away."),
 ]
 ArcsOption = Annotated[bool, typer.Option("--arcs", help="With --self --plot: lines between words, not a grey map.")]
 FormatOption = Annotated[

@@ -24,15 +24,18 @@ _LEAST_WIDTH = 20
 
 
 def drawn_lines(runs: "Sequence[Run]", translations: "Sequence[Translation]", first: int, wanted: int) -> Iterator[str]:
-    """The texts of each line, and under them the alignment of the best."""
+    """The texts of each line, and under each of them its alignment."""
     from nmt.experiment.hypotheses import matrices, text_lines
 
     width = shutil.get_terminal_size().columns
-    looked = matrices(runs, [(translation, 0) for translation in translations])
-    for translation, matrix in zip(translations, looked, strict=True):
-        yield from text_lines(runs, [translation], first, wanted)
-        if matrix is not None and matrix.target and matrix.source:
-            yield from draw(matrix, width)
+    ranks = [(translation, rank) for translation in translations for rank in range(len(translation.texts))]
+    looked = iter(matrices(runs, ranks))
+    for translation in translations:
+        for rank, text in enumerate(text_lines(runs, [translation], first, wanted)):
+            yield text
+            matrix = next(looked) if rank < len(translation.texts) else None
+            if matrix is not None and matrix.target and matrix.source:
+                yield from draw(matrix, width)
 
 
 def draw(matrix: "AlignmentMatrix", width: int) -> list[str]:

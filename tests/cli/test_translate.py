@@ -130,6 +130,14 @@ def test_a_terminal_is_shown_alignments(run: Path, blind: Path, monkeypatch: pyt
     assert [line.split()[0] for line in drawn[2 : 2 + len(texts[0].split())]] == texts[0].split()
     assert [line for line in drawn if line in texts] == [texts[0], "", texts[2], ""]
     assert done("translate", "--run", blind, "--draw", stdin="a house\n").count("\n") == 1
+    best = ("translate", "--run", run, "--beam", 3, "--nbest", 3)
+    first, *several = done(*best, stdin="the cat sees\n").split("\n")[:3]
+    below = done(*best, "--draw", stdin="the cat sees\n").split("\n")
+    assert below[0] == first
+    for text in several:  # each under the drawing of the one before, and above its own
+        row = below.index(text)
+        assert below[row - 1].startswith("  ")
+        assert [line.split()[0] for line in below[row + 2 : row + 2 + len(text.split())]] == text.split()
     # What a terminal shows; a file and a pipe have a line for each line.
     monkeypatch.setattr(cli_translate, "_on_terminal", lambda: True)
     assert done("translate", "--run", run, stdin=TEXT).split("\n") == drawn
