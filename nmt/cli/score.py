@@ -22,7 +22,7 @@ def score(
     """Print the natural log-probability of each given translation, its end included, and tell the perplexity.
 
     It is that of `translate --format jsonl` where encoding the text gives the pieces that were written, and unless the
-    line was translated in parts: here it is read whole. --json prints one object, with the whole text's
+    line was translated in parts: here it is read whole, with a warning. --json prints one object, with the whole text's
     log-probability, its perplexity over pieces, and those of each line.
     """
     from nmt.data.corpus import read_parallel

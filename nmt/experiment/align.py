@@ -85,7 +85,10 @@ def align_text(
     """
     maps = aligning_maps(run, choice, layer)  # what cannot be is said before the translation, which may take long
     if targets is not None:
-        return _align(run, sources, given_targets(run, targets), unit, maps, before)
+        given = given_targets(run, targets)
+        read = (len(run.source.encode(source).numbers) for source in sources)
+        run.warn_of_long(zip(read, (len(target.pieces.numbers) for target in given), strict=True))
+        return _align(run, sources, given, unit, maps, before)
     translations = run.translator().translate(sources, before=before)
     return _align(run, sources, own_targets(run, translations), unit, maps, before)
 

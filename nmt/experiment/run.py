@@ -1,6 +1,7 @@
 """A trained run, opened: its config, its tokenizers, its best weights, and ways to use them."""
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -90,6 +91,20 @@ class Run:
         if isinstance(attention, LuongAttention | LocalAttention) and attention.score == "location":
             limits.append(attention.max_source_positions - 1)
         return max(1, min(limits))
+
+    def warn_of_long(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Warn of given pairs, so many source and target pieces each, that are longer than any in training.
+
+        They are read whole: nobody knows which part of a target belongs to which of its source.
+        """
+        longest = self.config.data.max_length
+        for number, sizes in enumerate(pairs, start=1):
+            if max(sizes) > longest:
+                warnings.warn(
+                    f"line {number}: its {max(sizes):,} pieces are more than the {longest} that training had "
+                    f"(data.max_length), so little can be told of it; give sentences one by one",
+                    stacklevel=1,
+                )
 
     def decoding(self, changes: Mapping[str, object]) -> DecodingSection:
         """The run's decoding settings, some of them changed. Raises ConfigError where they cannot be."""

@@ -49,6 +49,7 @@ def score_text(runs: Sequence[Run], text: ParallelText, names: Sequence[str] | N
     reader = document_run(runs)
     text = replace(text, before=tuple(reader.before(text.source, names)))
     examples = examples_of(reader.config, text, reader.source, reader.target)
+    reader.warn_of_long((len(example.source), len(example.target)) for example in examples)
     empty = [not example.source and not example.target for example in examples]
     found = mean_scores(runs, examples)
     return Scored(

@@ -1,6 +1,7 @@
 """Which of an attention's maps is looked at: one head or hop, their mean, or each by itself."""
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from nmt.alignment.export import SentenceAlignment
 from nmt.alignment.links import argmax_links, parse_links
 from nmt.alignment.matrix import MapChoice
 from nmt.config.schema import Config
+from nmt.data.corpus import ParallelText
 from nmt.decoding.translate import Translator
 from nmt.errors import ConfigError, DataError
 from nmt.experiment.align import align_given, align_text, align_translations
 from nmt.experiment.hypotheses import json_lines, matrices
 from nmt.experiment.run import Run, open_run
+from nmt.experiment.score import score_text
 from nmt.experiment.train import start_training
 
 SOURCES = ["the cat sees a house .", "", "Anna buys bread ."]
@@ -158,3 +161,16 @@ def test_parts_are_aligned_each_by_itself_and_see_nothing_of_one_another(runs: d
     assert matrix is not None
     np.testing.assert_allclose(matrix.weights, words.matrix.weights, atol=1e-5)
     assert parse_links(json.loads(line)["alignment"]).sure == words.links
+
+
+def test_given_pairs_that_are_longer_than_any_in_training_are_told(opened: Run) -> None:
+    short, long = "the cat sees a house .", "the cat sees a house . " * 30
+    told = r"^line 2: its [0-9,]+ pieces are more than the 100 that training had .*one by one$"
+    for sources, targets in (([short, long], [short, short]), ([short, short], [short, long])):
+        with pytest.warns(UserWarning, match=told):
+            align_given(opened, sources, targets)
+        with pytest.warns(UserWarning, match=told):
+            score_text([opened], ParallelText(tuple(sources), tuple(targets)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        align_given(opened, [short], [short])
