@@ -15,6 +15,7 @@ from nmt.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from nmt.decoding.sample import Sampling
+    from nmt.decoding.search import SearchSettings
     from nmt.decoding.translate import Translator
     from nmt.experiment.hypotheses import Render
     from nmt.experiment.run import Run
@@ -28,6 +29,13 @@ _OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where translations go; default: stdout.")
 ]
 _BeamOption = Annotated[int | None, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1: greedy.")]
+_GroupsOption = Annotated[
+    int | None, typer.Option("--beam-groups", min=1, metavar="G", help="Diverse beam search: G groups share the beam.")
+]
+_DiversityOption = Annotated[
+    float | None,
+    typer.Option("--diversity-penalty", min=0.0, help="λ of --beam-groups: what earlier groups took costs later ones."),
+]
 _NbestOption = Annotated[
     int | None, typer.Option("--nbest", min=1, metavar="N", help="The best N of each line, N at most the beam.")
 ]
@@ -82,6 +90,8 @@ def translate(
     source: _InputOption = None,
     target: _OutputOption = None,
     beam: _BeamOption = None,
+    beam_groups: _GroupsOption = None,
+    diversity_penalty: _DiversityOption = None,
     nbest: _NbestOption = None,
     length_penalty: _LengthPenaltyOption = None,
     length_normalization: _NormalizationOption = None,
@@ -111,18 +121,16 @@ def translate(
     scored = _given(length_penalty=length_penalty, coverage_penalty=coverage_penalty)
     allowed = _given(min_length_ratio=min_length_ratio, max_length_ratio=max_length_ratio)
     others = _given(length_normalization=length_normalization, no_repeat_ngram=no_repeat_ngram)
-    sampling = _sampling(sample, _given(temperature=temperature, top_k=top_k, top_p=top_p), beam, nbest)
-    if seed is not None and not (sample or sample_attention):
-        raise ConfigError(f"--seed {seed}: nothing is drawn without --sample or --sample-attention; give one with it")
+    beams = _given(beam=beam, beam_groups=beam_groups, diversity_penalty=diversity_penalty)
+    sampling = _sampling(sample, _given(temperature=temperature, top_k=top_k, top_p=top_p), beams | _given(nbest=nbest))
+    seed = _seed(seed, draws=sample or sample_attention)
     render = _renderer(form, draw, target)
     starts, runs = None if prefix is None else _Prefixes(prefix), chosen_runs(run, device)
+    changes = scored | allowed | others | beams | _given(batch_size=batch_size)
     translator = runs[0].translator(
-        scored | allowed | others | _given(beam=beam, batch_size=batch_size),
-        seed=1 if seed is None else seed,
-        sampling=sampling,
-        draw_attention=sample_attention,
-        others=runs[1:],
+        changes, seed=seed, sampling=sampling, draw_attention=sample_attention, others=runs[1:]
     )
+    _check(translator.settings, nbest, diversity_penalty)
     before = _before(runs, source, documents)
     with output(target) as write:
         for line in _lines(translator, runs, source, starts, before, nbest or 1, render):
@@ -138,16 +146,23 @@ def _given(**options: float | str | None) -> dict[str, float | str]:
     return given
 
 
-def _sampling(sample: bool, drawn: Mapping[str, Any], beam: int | None, nbest: int | None) -> "Sampling | None":
+def _seed(seed: int | None, *, draws: bool) -> int:
+    if seed is not None and not draws:
+        raise ConfigError(f"--seed {seed}: nothing is drawn without --sample or --sample-attention; give one with it")
+    return 1 if seed is None else seed
+
+
+def _sampling(sample: bool, drawn: Mapping[str, Any], searched: Mapping[str, Any]) -> "Sampling | None":
     from nmt.decoding.sample import Sampling
 
     for name in drawn:
         if not sample:
             raise ConfigError(f"--{name.replace('_', '-')} {drawn[name]}: nothing is drawn without --sample; give both")
-    for name, value in (("beam", beam), ("nbest", nbest)):
-        if sample and value is not None and value > 1:
+    for name, value in searched.items():
+        if sample and value > (0 if name == "diversity_penalty" else 1):
             raise ConfigError(
-                f"--{name} {value}: is for a search, and --sample draws one translation; give one of them"
+                f"--{name.replace('_', '-')} {value}: is for a search, and --sample draws one translation; give one of "
+                f"them"
             )
     if drawn.get("temperature", 1.0) <= 0:
         raise ConfigError(
@@ -157,6 +172,16 @@ def _sampling(sample: bool, drawn: Mapping[str, Any], beam: int | None, nbest: i
     if not 0 < drawn.get("top_p", 1.0) <= 1:
         raise ConfigError(f"--top-p {drawn['top_p']}: is a probability, above 0 and at most 1; give one such as 0.9")
     return Sampling(**drawn) if sample else None
+
+
+def _check(settings: "SearchSettings", nbest: int | None, diversity_penalty: float | None) -> None:
+    """Raises ConfigError on what the search, with the run's settings, has no use for."""
+    if nbest is not None and nbest > settings.beam:
+        raise ConfigError(f"--nbest {nbest}: is above the beam, {settings.beam}; lower it, or give --beam {nbest}")
+    if diversity_penalty is not None and settings.beam_groups == 1:
+        raise ConfigError(
+            f"--diversity-penalty {diversity_penalty}: is between groups, and this beam has one; give --beam-groups"
+        )
 
 
 def _renderer(form: str, draw: bool | None, target: Path | None) -> "Render":
@@ -221,9 +246,7 @@ def _lines(
     render: "Render",
 ) -> Iterator[str]:
     """What is to be written, as it is ready."""
-    beam, number = translator.settings.beam, 0
-    if wanted > beam:
-        raise ConfigError(f"--nbest {wanted}: is above the beam, {beam}; lower it, or give --beam {wanted}")
+    number = 0
     for lines in lines_as_they_come(source):
         given = None if starts is None else starts.of(number, len(lines), last=source is not None)
         for chunk in translator.chunks(lines, wanted, first=number, prefixes=given, before=before(lines)):

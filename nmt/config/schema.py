@@ -86,6 +86,11 @@ class DecodingSection(Section):
 
     beam: Positive = 5
     """Hypotheses kept at each step; 1: greedy."""
+    beam_groups: Positive = 1
+    """Groups that share the beam equally, so that the best few translations differ (Vijayakumar et al. 2016)."""
+    diversity_penalty: Annotated[float, Field(ge=0.0, le=100.0)] = 0.5
+    """λ of Vijayakumar et al. 2016, in nats: what a piece costs for each time that earlier groups took it at the same
+    step; it steers the search and is no part of a score. Of one group no matter."""
     length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
     """α of Wu et al. 2016: log-probability is divided by ((5 + length) / 6)^α."""
     length_normalization: Literal["wu", "plain"] = "wu"
@@ -106,6 +111,16 @@ class DecodingSection(Section):
     """Sentences translated at once; the result does not depend on it."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Of the matrix products in decoding and in forced passes."""
+
+    @model_validator(mode="after")
+    def _groups(self) -> "DecodingSection":
+        if self.beam % self.beam_groups:
+            allowed = [str(count) for count in range(1, self.beam + 1) if self.beam % count == 0]
+            raise ValueError(
+                f"beam_groups: {self.beam_groups} groups do not share a beam of {self.beam} evenly; allowed: "
+                f"{', '.join(allowed)}, or another beam"
+            )
+        return self
 
     @model_validator(mode="after")
     def _lengths(self) -> "DecodingSection":

@@ -5,12 +5,20 @@ its beam has places left. A hypothesis that ends leaves, and the beam shrinks by
 when none is live, or earlier if even at the longest length none of the live could overtake what has ended. Hence a beam
 of 1 is greedy search, and a beam wide enough to hold every prefix is exhaustive search.
 
-Shapes: B sentences still searched, K beam, V vocabulary; row b K + k is hypothesis k of sentence b, and a place without
-a live hypothesis has score −∞.
+Diverse beam search (A. Vijayakumar et al., arXiv 1610.02424, algorithm 1, Hamming diversity) divides the beam among G
+groups, each a beam of K/G that shrinks and ends by itself. At step t one group chooses after the other, by
+
+    log p(y_≤t | x) − λ Σ_τ≤t n_τ(y_τ)        n_τ(v): how often groups before it chose piece v, or the end, at step τ
+
+which steers the choice alone: log-probabilities and scores stay the model's. Hence one group is plain beam search, and
+with λ = 0 every group is that of a beam of K/G. What several groups found counts once.
+
+Shapes: B sentences still searched, K beam, G groups, V vocabulary, T pieces written; row b K + k is hypothesis k of
+sentence b, group g has the places from g K/G on, and a place without a live hypothesis has score −∞.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -22,10 +30,15 @@ from nmt.decoding.search import Hypothesis, Model, SearchSettings, started
 
 @dataclass
 class _Sentence:
-    """One sentence's search: its longest length, and the hypotheses that have ended."""
+    """One sentence's search: its longest length, and the hypotheses that have ended, by their pieces."""
 
     limit: int
-    ended: list[Hypothesis] = field(default_factory=list)
+    ended: dict[tuple[int, ...], Hypothesis] = field(default_factory=dict)
+
+    @property
+    def best(self) -> list[Hypothesis]:
+        """What has ended, best first."""
+        return sorted(self.ended.values(), key=lambda found: -found.score)
 
     def decided(self, best_live: float, wanted: int, settings: SearchSettings) -> bool:
         """Whether no live hypothesis, the best of log-probability `best_live`, can still enter the best `wanted`.
@@ -37,8 +50,22 @@ class _Sentence:
             return True
         if len(self.ended) < wanted:
             return False
-        scores = sorted((hypothesis.score for hypothesis in self.ended), reverse=True)
-        return scores[wanted - 1] >= best_live / settings.penalty(self.limit + 1)
+        return self.best[wanted - 1].score >= best_live / settings.penalty(self.limit + 1)
+
+
+@dataclass(frozen=True)
+class _Live:
+    """Hypotheses being written: log-probability, what is held against each for the sake of diversity (λ Σ n), pieces;
+    and how many places each group has left for them."""
+
+    scores_BK: Tensor
+    held_BK: Tensor
+    pieces_BKT: Tensor
+    places_BG: Tensor
+
+    def of(self, keep_B: Tensor) -> "_Live":
+        """Those of some of the sentences."""
+        return _Live(self.scores_BK[keep_B], self.held_BK[keep_B], self.pieces_BKT[keep_B], self.places_BG[keep_B])
 
 
 @torch.inference_mode()
@@ -55,9 +82,9 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The best `wanted` translations of each source (pieces without end), best first, at most as many as the beam.
 
-    `seed_B`, a number for each source, asks an attention that can to draw where it looks: the hypotheses of a sentence
-    share their draws. `before` are the sentences before each, for a model that looks there. With `wanted` as large as
-    the beam, every search goes on until no hypothesis is live.
+    No two are the same, so several groups may find fewer. `seed_B`, a number for each source, asks an attention that
+    can to draw where it looks: the hypotheses of a sentence share their draws. `before` are the sentences before each,
+    for a model that looks there. With `wanted` as large as the beam, every search goes on until no hypothesis is live.
     """
     beam = settings.beam
     state = started(model, sources, before, seed_B, device)
@@ -65,55 +92,72 @@ def beam_search(
     rules = Rules(settings, sources, device, prefixes)
     searches = [_Sentence(limit) for limit in rules.limits]
     alive = list(range(len(sources)))
-    scores_BK = torch.full((len(sources), beam), -torch.inf, dtype=torch.float64, device=device)
-    scores_BK[:, 0] = 0.0
-    pieces_BKT = torch.empty(len(sources), beam, 0, dtype=torch.long, device=device)
+    live = _begun(len(sources), settings, device)
     previous_N = torch.full((len(sources) * beam,), BEGIN, dtype=torch.long, device=device)
     while alive:
         step = model.step(previous_N, state)
         alive_N = torch.tensor(alive, device=device).repeat_interleave(beam)
-        gains_NV = rules.gains(step.logits_NV, Written(alive_N, pieces_BKT.flatten(0, 1)))
-        places = torch.tensor([beam - len(searches[sentence].ended) for sentence in alive], device=device)
-        best = _best(scores_BK, gains_NV, places)
-        scores_BK, origin_BK, piece_BK = best
-        pieces_BKT = pieces_BKT.gather(1, origin_BK.unsqueeze(2).expand(-1, -1, pieces_BKT.shape[2]))
-        _collect([searches[sentence] for sentence in alive], best, pieces_BKT, settings)
-        pieces_BKT = torch.cat([pieces_BKT, piece_BK.unsqueeze(2)], dim=2)
-        scores_BK = scores_BK.masked_fill(piece_BK == END, -torch.inf)
-        top = scores_BK.amax(dim=1).tolist()
+        gains_NV = rules.gains(step.logits_NV, Written(alive_N, live.pieces_BKT.flatten(0, 1)))
+        written, origin_BK = _continued(live, gains_NV, settings.diversity_penalty)
+        live = _collected([searches[sentence] for sentence in alive], written, settings)
+        top = live.scores_BK.amax(dim=1).tolist()
         keep = [row for row, sentence in enumerate(alive) if not searches[sentence].decided(top[row], wanted, settings)]
-        alive = [alive[row] for row in keep]
         keep_B = torch.tensor(keep, dtype=torch.long, device=device)
         rows_N = (keep_B.unsqueeze(1) * beam + origin_BK[keep_B]).flatten()
-        state = step.state.reorder(rows_N, within=len(keep) == len(scores_BK))
-        previous_N = piece_BK[keep_B].flatten()
-        scores_BK, pieces_BKT = scores_BK[keep_B], pieces_BKT[keep_B]
-    return [sorted(search.ended, key=lambda found: -found.score)[:wanted] for search in searches]
+        state = step.state.reorder(rows_N, within=len(keep) == len(alive))
+        alive, live = [alive[row] for row in keep], live.of(keep_B)
+        previous_N = live.pieces_BKT[:, :, -1].flatten()
+    return [search.best[:wanted] for search in searches]
 
 
-def _best(scores_BK: Tensor, gains_NV: Tensor, places_B: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The best continuations of each sentence: log-probability, the hypothesis they continue, the piece added.
+def _begun(sentences: int, settings: SearchSettings, device: torch.device) -> _Live:
+    """One empty hypothesis in each group, and all places free."""
+    beam, groups = settings.beam, settings.beam_groups
+    scores_BK = torch.full((sentences, beam), -torch.inf, dtype=torch.float64, device=device)
+    scores_BK.view(sentences, groups, -1)[:, :, 0] = 0.0
+    pieces_BKT = torch.empty(sentences, beam, 0, dtype=torch.long, device=device)
+    places_BG = torch.full((sentences, groups), beam // groups, device=device)
+    return _Live(scores_BK, torch.zeros_like(scores_BK), pieces_BKT, places_BG)
 
-    Beyond the places left there is −∞.
+
+def _continued(live: _Live, gains_NV: Tensor, strength: float) -> tuple[_Live, Tensor]:
+    """The best continuations, at most as many as there are places, and the hypothesis that each continues, [B, K].
+
+    Groups choose in their order, and what the earlier ones chose costs the later ones `strength` (λ) each time.
     """
-    batch, beam = scores_BK.shape
-    pieces = gains_NV.shape[1]
-    totals_BKV = scores_BK.to(gains_NV.dtype).unsqueeze(2) + gains_NV.view(batch, beam, pieces)
-    index_BK = totals_BKV.flatten(1).topk(beam, dim=1).indices
-    origin_BK, piece_BK = index_BK // pieces, index_BK % pieces
-    # The sum of a long translation would lose digits in float32.
-    best_BK = scores_BK.gather(1, origin_BK) + gains_NV.view(batch, -1).gather(1, index_BK)
-    rank_K = torch.arange(beam, device=best_BK.device)
-    return best_BK.masked_fill(rank_K >= places_B.unsqueeze(1), -torch.inf), origin_BK, piece_BK
+    batch, groups = live.places_BG.shape
+    size, pieces = live.scores_BK.shape[1] // groups, gains_NV.shape[1]
+    gains_BKV, steered_BK = gains_NV.view(batch, -1, pieces), live.scores_BK - live.held_BK
+    rank_K = torch.arange(size, device=gains_NV.device)
+    taken_BV = gains_NV.new_zeros(batch, pieces)
+    scores, held, origins, added = [], [], [], []
+    for group in range(groups):
+        first = group * size
+        totals_BKV = steered_BK[:, first : first + size, None].to(gains_NV.dtype) + gains_BKV[:, first : first + size]
+        if group:
+            totals_BKV = totals_BKV - strength * taken_BV.unsqueeze(1)
+        index_BK = totals_BKV.flatten(1).topk(size, dim=1).indices
+        origin_BK, piece_BK = first + index_BK // pieces, index_BK % pieces
+        # The sum of a long translation would lose digits in float32.
+        score_BK = live.scores_BK.gather(1, origin_BK) + gains_BKV.flatten(1).gather(1, origin_BK * pieces + piece_BK)
+        score_BK = score_BK.masked_fill(rank_K >= live.places_BG[:, group, None], -torch.inf)
+        scores.append(score_BK)
+        held.append(live.held_BK.gather(1, origin_BK) + strength * taken_BV.gather(1, piece_BK))
+        origins.append(origin_BK)
+        added.append(piece_BK)
+        taken_BV.scatter_add_(1, piece_BK, (score_BK > -torch.inf).to(taken_BV.dtype))
+    origin_BK = torch.cat(origins, dim=1)
+    before_BKT = live.pieces_BKT.gather(1, origin_BK.unsqueeze(2).expand(-1, -1, live.pieces_BKT.shape[2]))
+    pieces_BKT = torch.cat([before_BKT, torch.cat(added, dim=1).unsqueeze(2)], dim=2)
+    return _Live(torch.cat(scores, dim=1), torch.cat(held, dim=1), pieces_BKT, live.places_BG), origin_BK
 
 
-def _collect(
-    searches: list[_Sentence], best: tuple[Tensor, Tensor, Tensor], pieces_BKT: Tensor, settings: SearchSettings
-) -> None:
-    """Move the hypotheses that have just ended to their sentence; `pieces_BKT` are those before the end."""
-    scores_BK, _, piece_BK = best
-    penalty = settings.penalty(pieces_BKT.shape[2] + 1)
-    ended = ((piece_BK == END) & (scores_BK > -torch.inf)).nonzero().tolist()
-    for row, place in ended:
-        total = float(scores_BK[row, place])
-        searches[row].ended.append(Hypothesis(tuple(pieces_BKT[row, place].tolist()), total, total / penalty))
+def _collected(searches: list[_Sentence], written: _Live, settings: SearchSettings) -> _Live:
+    """What is still live, once the hypotheses that have just ended have moved to their sentence."""
+    penalty = settings.penalty(written.pieces_BKT.shape[2])
+    ended_BK = (written.pieces_BKT[:, :, -1] == END) & (written.scores_BK > -torch.inf)
+    for row, place in ended_BK.nonzero().tolist():
+        pieces, total = tuple(written.pieces_BKT[row, place, :-1].tolist()), float(written.scores_BK[row, place])
+        searches[row].ended.setdefault(pieces, Hypothesis(pieces, total, total / penalty))
+    left_BG = written.places_BG - ended_BK.view(*written.places_BG.shape, -1).sum(dim=2)
+    return replace(written, scores_BK=written.scores_BK.masked_fill(ended_BK, -torch.inf), places_BG=left_BG)

@@ -55,7 +55,8 @@ class SearchSettings:
 
     `length_penalty` is α, `plain_length` says of which of the two penalties (`length_penalty` below);
     `coverage_penalty` is β (`coverage.py`). Lengths are ratio × source pieces + add, the end not counted. No
-    `no_repeat_ngram` pieces in a row stand twice in a translation.
+    `no_repeat_ngram` pieces in a row stand twice in a translation. `beam_groups`, a divisor of the beam, share it
+    equally, and `diversity_penalty` is λ, which keeps them apart (`beam.py`).
     """
 
     beam: int
@@ -67,6 +68,8 @@ class SearchSettings:
     plain_length: bool = False
     coverage_penalty: float = 0.0
     no_repeat_ngram: int | None = None
+    beam_groups: int = 1
+    diversity_penalty: float = 0.0
 
     def max_length(self, source_pieces: int) -> int:
         """The most pieces of a translation, its end not counted."""

@@ -142,6 +142,8 @@ class Run:
                 plain_length=decoding.length_normalization == "plain",
                 coverage_penalty=decoding.coverage_penalty,
                 no_repeat_ngram=decoding.no_repeat_ngram,
+                beam_groups=decoding.beam_groups,
+                diversity_penalty=decoding.diversity_penalty,
             ),
             batch_size=decoding.batch_size,
             device=self.device,

@@ -274,7 +274,7 @@ class _Training:
                     readout, weight, bias = decoded.readout_BTR, self.model.output, self.model.output_bias
                     total += token_scores(readout, batch.target_BT, batch.target_mask_BT, weight, bias)
             loss = total.negative_log_likelihood / total.tokens
-            translator = self._opened().translator({"beam": 1, "coverage_penalty": 0.0})
+            translator = self._opened().translator({"beam": 1, "beam_groups": 1, "coverage_penalty": 0.0})
             texts = [found.texts[0] for found in translator.translate(valid.source, before=valid.before)]
             return {
                 "loss": loss,

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +265,49 @@ def test_samples_depend_on_the_seed_and_the_line_alone(run: Path, corpus: Any) -
     assert done("translate", "--run", run, "--input", source, "--sample", "--top-k", 1) == greedy
 
 
+# Groups.
+
+
+def test_groups_are_those_of_the_search(run: Path, opened: Run, corpus: Any) -> None:
+    source = corpus.folder / "test.en"
+    command = ("translate", "--run", run, "--input", source, "--beam", 6, "--nbest", 6, "--format", "jsonl")
+    plain, default = done(*command), done(*command, "--beam-groups", 3)
+    found = done(*command, "--beam-groups", 3, "--diversity-penalty", 2)
+    assert len({plain, default, found}) == 3
+    singly = objects(done(*command, "--beam-groups", 3, "--diversity-penalty", 2, "--batch-size", 1))
+    assert [one["pieces"] for one in singly] == [one["pieces"] for one in objects(found)]
+    assert done(*command, "--beam-groups", 3, "--diversity-penalty", 0.5) == default
+    made = opened.translator({"beam": 6, "beam_groups": 3, "diversity_penalty": 2.0})
+    expected = made.translate(corpus.lines("test.en"), 6)
+    pairs = [(one.source, text) for one in expected for text in one.texts]
+    assert [(one["source"], one["hypothesis"]) for one in objects(found)] == pairs
+    for one, other in pairwise(objects(found)):
+        if one["index"] == other["index"]:
+            assert other["rank"] == one["rank"] + 1
+            assert one["score"] >= other["score"]
+
+
+def test_groups_of_the_run_leave_validation_and_samples_alone(tiny_config: Make, tmp_path: Path) -> None:
+    changes = ("training.max_steps=2", "training.validate_every=2", "data.test=null")
+    groups = ("decoding={beam: 4, beam_groups: 2, diversity_penalty: 3.0, coverage_penalty: 0.3}",)
+    scores = []
+    for name, decoding in (("plain", ()), ("groups", groups)):
+        start_training(tiny_config(*changes, *decoding), tmp_path / name, device="cpu")
+        lines = map(json.loads, (tmp_path / name / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
+        scores.append([(one["bleu"], one["chrf"]) for one in lines if one["event"] == "validation"])
+    assert scores[0] == scores[1] != []
+    given = [("--run", tmp_path / name) for name in ("plain", "groups")]
+    drawn = [done("translate", *one, "--sample", "--temperature", 2, stdin=TEXT) for one in given]
+    assert drawn[0] == drawn[1]
+    assert done("translate", *given[1], "--nbest", 4, stdin=TEXT) == done(
+        "translate", *given[0], "--coverage-penalty", 0.3, "--beam", 4, "--beam-groups", 2, "--diversity-penalty", 3,
+        "--nbest", 4, stdin=TEXT,
+    )  # fmt: skip
+    assert done("translate", *given[1], "--beam-groups", 1, "--beam", 1, stdin=TEXT).count("\n") == 3
+    message = mistake("translate", *given[1], "--beam", 1, stdin=TEXT)
+    assert "decoding.beam_groups: 2 groups do not share a beam of 1 evenly; allowed: 1," in message
+
+
 # Bytes instead of unknown pieces.
 
 
@@ -298,6 +342,14 @@ def test_bytes_stand_for_what_is_unknown_and_a_line_stays_a_line(foreign: Path) 
         (("--sample", "--top-k", 0), ("--top-k",)),
         (("--sample", "--beam", 4), ("--beam 4", "--sample")),
         (("--sample", "--nbest", 2), ("--nbest 2", "--sample")),
+        (("--beam", 4, "--beam-groups", 3), ("beam_groups: 3", "beam of 4", "allowed: 1, 2, 4")),
+        (("--beam", 1, "--beam-groups", 2), ("beam_groups: 2", "beam of 1", "allowed: 1,")),
+        (("--beam-groups", 0), ("--beam-groups",)),
+        (("--diversity-penalty", 0.5), ("--diversity-penalty 0.5", "--beam-groups")),
+        (("--beam-groups", 3, "--diversity-penalty", "inf"), ("--diversity-penalty inf",)),
+        (("--beam-groups", 3, "--diversity-penalty", -1), ("--diversity-penalty",)),
+        (("--sample", "--beam-groups", 3), ("--beam-groups 3", "--sample")),
+        (("--sample", "--diversity-penalty", 0.5), ("--diversity-penalty 0.5", "--sample")),
         (("--length-normalization", "none"), ("length_normalization", "wu, plain")),
         (("--min-length-ratio", 3), ("min_length_ratio", "max_length_ratio")),
         (("--max-length-ratio", 0), ("max_length_ratio", "above 0")),

@@ -1,10 +1,8 @@
 """Search: against brute force on a tiny vocabulary, and as people meet it, text in and text out."""
 
 import math
-import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -12,9 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmt.attention import ATTENTIONS
-from nmt.attention.scores import SCORES
-from nmt.config.model import ModelSection
 from nmt.data.batching import Example
 from nmt.data.tokenizer import BEGIN, END, PADDING, UNKNOWN, Tokenizer
 from nmt.decoding import beam
@@ -25,75 +20,24 @@ from nmt.decoding.rules import Prefixes
 from nmt.decoding.sample import Sampling, distribution, sample_search
 from nmt.decoding.search import Hypothesis, SearchSettings, length_penalty, log_probabilities
 from nmt.decoding.translate import Translator
-from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.uniform import seeds
+from tests.decoding.fakes import (
+    CPU,
+    KINDS,
+    PIECES,
+    SOURCES,
+    WORDS,
+    Fake,
+    FakeStep,
+    Read,
+    close,
+    settings,
+    tiny_model,
+    wu,
+)
 
-CPU = torch.device("cpu")
-WORDS = (4, 5, 6)
-PIECES = 7
 ALPHAS = (0.0, 0.6, 1.0, 2.5)
-KINDS: list[dict[str, object]] = [
-    *({"type": kind} for kind in ATTENTIONS),
-    *({"type": "luong", "score": score} for score in SCORES),
-    {"type": "luong", "input_feeding": False},
-]
-SOURCES: list[tuple[int, ...]] = [(4,), (5, 6, 4), (6, 6), (4, 5, 6, 4, 5, 6, 5)]
-
-
-@dataclass(frozen=True)
-class Read:
-    """The state of the fake model: each hypothesis's source and what it has read so far."""
-
-    rows: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-
-    def reorder(self, index_N: Tensor, *, within: bool = False) -> "Read":
-        return Read(tuple(self.rows[index] for index in index_N.tolist()))
-
-
-@dataclass(frozen=True)
-class FakeStep:
-    logits_NV: Tensor
-    state: Read
-
-
-class Fake:
-    """A model whose next piece depends on source and prefix by a random table; `end` makes the end more probable."""
-
-    def __init__(self, seed: int, *, end: float = 0.0) -> None:
-        self.seed = seed
-        self.end = end
-        self.steps = 0
-
-    def logits(self, source: tuple[int, ...], prefix: tuple[int, ...]) -> Tensor:
-        table = random.Random(repr((self.seed, source, prefix)))
-        logits_V = torch.tensor([table.gauss(0.0, 1.5) for _ in range(PIECES)], dtype=torch.float64)
-        logits_V[END] += self.end
-        return logits_V
-
-    def start(self, source_BS: Tensor, mask_BS: Tensor, seed_B: Tensor | None = None) -> Read:
-        rows = zip(source_BS, mask_BS, strict=True)
-        return Read(tuple((tuple(source[mask].tolist()), ()) for source, mask in rows))
-
-    def step(self, previous_N: Tensor, state: Read) -> FakeStep:
-        self.steps += 1
-        rows = tuple(
-            (source, (*prefix, piece)) for (source, prefix), piece in zip(state.rows, previous_N.tolist(), strict=True)
-        )
-        return FakeStep(torch.stack([self.logits(*row) for row in rows]), Read(rows))
-
-    def log_probability(self, source: tuple[int, ...], pieces: tuple[int, ...]) -> float:
-        """Of a translation and its end, straight from the tables."""
-        read, total = (BEGIN,), 0.0
-        for piece in (*pieces, END):
-            total += float(torch.log_softmax(self.logits((*source, END), read), dim=0)[piece])
-            read = (*read, piece)
-        return total
-
-
-def settings(width: int, alpha: float, longest: int, **others: Any) -> SearchSettings:
-    """At most `longest` pieces, whatever the source."""
-    return SearchSettings(beam=width, length_penalty=alpha, max_length_ratio=0.0, max_length_add=longest, **others)
 
 
 def brute_force(
@@ -110,30 +54,6 @@ def brute_force(
             total = model.log_probability(source, pieces)
             found.append(Hypothesis(pieces, total, total / penalty(length + 1)))
     return sorted(found, key=lambda hypothesis: -hypothesis.score)
-
-
-def wu(alpha: float) -> Callable[[int], float]:
-    return lambda length: ((5 + length) / 6) ** alpha
-
-
-def close(found: Hypothesis, wanted: Hypothesis) -> bool:
-    return (
-        found.pieces == wanted.pieces
-        and found.log_probability == pytest.approx(wanted.log_probability, abs=1e-4)
-        and found.score == pytest.approx(wanted.score, abs=1e-4)
-    )
-
-
-def tiny_model(attention: dict[str, object], vocabulary: int = 12, seed: int = 1) -> Seq2Seq:
-    """A random model whose choices are clear: large weights, and no bias or padding embedding that is zero."""
-    torch.manual_seed(seed)
-    plain = {"embedding": 16, "encoder": {"hidden": 16}, "decoder": {"hidden": 16, "layers": 2}, "attention": attention}
-    section = ModelSection.model_validate(plain)
-    model = build_model(section, source_vocabulary=vocabulary, target_vocabulary=vocabulary, shared=True).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(2.0).add_(torch.randn_like(parameter), alpha=0.3)
-    return model
 
 
 def forced_total(model: Seq2Seq, source: tuple[int, ...], pieces: tuple[int, ...]) -> float:
@@ -218,10 +138,15 @@ def test_hypotheses_are_sorted_different_and_scored_as_defined(width: int) -> No
                 assert hypothesis.score == pytest.approx(total / ((6 + len(hypothesis.pieces)) / 6) ** 0.8, abs=1e-4)
 
 
+GROUPS = {"beam_groups": 2, "diversity_penalty": 0.8}
+plain_and_in_groups = pytest.mark.parametrize("groups", [{}, GROUPS], ids=["plain", "groups"])
+
+
+@plain_and_in_groups
 @pytest.mark.parametrize("attention", KINDS, ids=str)
-def test_scores_agree_with_forced_decoding(attention: dict[str, object]) -> None:
-    model = tiny_model(attention)
-    for source, found in zip(SOURCES, beam_search(model, SOURCES, settings(4, 1.0, 9), CPU, wanted=4), strict=True):
+def test_scores_agree_with_forced_decoding(attention: dict[str, object], groups: dict[str, Any]) -> None:
+    model, asked = tiny_model(attention), settings(4, 1.0, 9, **groups)
+    for source, found in zip(SOURCES, beam_search(model, SOURCES, asked, CPU, wanted=4), strict=True):
         for hypothesis in found:
             total = forced_total(model, source, hypothesis.pieces)
             assert hypothesis.log_probability == pytest.approx(total, rel=1e-5, abs=1e-4)
@@ -230,11 +155,11 @@ def test_scores_agree_with_forced_decoding(attention: dict[str, object]) -> None
             )
 
 
-@pytest.mark.parametrize("width", [1, 4])
+@pytest.mark.parametrize(("width", "groups"), [(1, {}), (4, {}), (4, GROUPS)], ids=["greedy", "plain", "groups"])
 @pytest.mark.parametrize("attention", KINDS, ids=str)
-def test_neighbours_change_nothing(attention: dict[str, object], width: int) -> None:
+def test_neighbours_change_nothing(attention: dict[str, object], width: int, groups: dict[str, Any]) -> None:
     model = tiny_model(attention, seed=2)
-    asked = SearchSettings(beam=width, length_penalty=1.0, max_length_ratio=1.5, max_length_add=4)
+    asked = SearchSettings(beam=width, length_penalty=1.0, max_length_ratio=1.5, max_length_add=4, **groups)
     sources = [*SOURCES, (7, 8, 9, 10, 11) * 4, (11,), (10, 9)]
 
     def search(batch: Sequence[tuple[int, ...]]) -> list[Hypothesis]:
@@ -250,28 +175,32 @@ def test_neighbours_change_nothing(attention: dict[str, object], width: int) -> 
     assert all(close(one, alone[index]) for one, index in zip(twice, (1, 4, 1), strict=True))
 
 
-def test_the_best_is_the_same_however_many_are_wanted() -> None:
+@plain_and_in_groups
+def test_the_best_is_the_same_however_many_are_wanted(groups: dict[str, Any]) -> None:
     for seed in range(12):
         model = Fake(seed, end=float(seed % 4) - 1.0)
-        asked = settings(6, ALPHAS[seed % 4], 7)
+        asked = settings(6, ALPHAS[seed % 4], 7, **groups)
         best = [beam_search(model, SOURCES, asked, CPU, wanted=wanted) for wanted in range(1, 7)]
         for wanted, found in enumerate(best, start=1):
-            assert all(len(one) == wanted for one in found)
+            assert all(len(one) == wanted or groups for one in found)
             assert [one[0] for one in found] == [one[0] for one in best[0]]
             assert [one[:wanted] for one in best[-1]] == found
 
 
+@plain_and_in_groups
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_stopping_early_changes_nothing_and_saves_steps(alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    early, saved = [], 0
+def test_stopping_early_changes_nothing_and_saves_steps(
+    alpha: float, groups: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early, saved, asked = [], 0, settings(4, alpha, 12, **groups)
     for seed in range(15):
         model = Fake(seed, end=1.0)
-        early.append(beam_search(model, SOURCES, settings(4, alpha, 12), CPU))
+        early.append(beam_search(model, SOURCES, asked, CPU))
         saved -= model.steps
     monkeypatch.setattr(beam._Sentence, "decided", lambda self, best_live, wanted, settings: best_live == -math.inf)
     for seed in range(15):
         model = Fake(seed, end=1.0)
-        assert early[seed] == beam_search(model, SOURCES, settings(4, alpha, 12), CPU)
+        assert early[seed] == beam_search(model, SOURCES, asked, CPU)
         saved += model.steps
     assert saved > 0
 

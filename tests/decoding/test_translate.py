@@ -86,10 +86,14 @@ def test_of_two_segmentations_of_one_text_the_better_stays(tokenizer: Tokenizer,
     assert found.texts[1] == tokenizer.decode([other])
 
 
-def test_fewer_differ_than_were_asked_for(tokenizer: Tokenizer) -> None:
+@pytest.mark.parametrize("groups", [1, 2])
+def test_fewer_differ_than_were_asked_for(tokenizer: Tokenizer, groups: int) -> None:
     piece, left, right = split_piece(tokenizer)
     after = {BEGIN: {piece: 0.5, left: 0.4}, left: {right: 1.0}, piece: {END: 1.0}, right: {END: 1.0}}
-    (found,) = translator(Chain(len(tokenizer), after), tokenizer, width=2).translate(["the cat"], wanted=2)
+    made = translator(Chain(len(tokenizer), after), tokenizer, width=2)
+    # The second of two groups writes the same text, in other pieces.
+    made.settings = replace(made.settings, beam_groups=groups, diversity_penalty=3.0)
+    (found,) = made.translate(["the cat"], wanted=2)
     assert found.texts == (tokenizer.decode([piece]),)
 
 
@@ -98,9 +102,13 @@ def test_more_than_the_beam_is_refused(opened: Run) -> None:
         opened.translator({"beam": 2}).translate(["the cat"], wanted=3)
 
 
-def test_the_best_is_the_same_however_many_are_wanted(opened: Run, corpus: Any) -> None:
+GROUPS = {"beam_groups": 2, "diversity_penalty": 0.7}
+
+
+@pytest.mark.parametrize("groups", [{}, GROUPS], ids=["plain", "groups"])
+def test_the_best_is_the_same_however_many_are_wanted(opened: Run, corpus: Any, groups: dict[str, float]) -> None:
     lines = corpus.lines("test.en")
-    made = opened.translator({"beam": 6, "length_penalty": 0.3})
+    made = opened.translator({"beam": 6, "length_penalty": 0.3, **groups})
     first = [(one.texts[0], one.hypotheses[0]) for one in made.translate(lines)]
     for wanted in (2, 6):
         found = made.translate(lines, wanted)
@@ -110,8 +118,9 @@ def test_the_best_is_the_same_however_many_are_wanted(opened: Run, corpus: Any) 
             assert all(better.score >= worse.score for better, worse in pairwise(one.hypotheses))
 
 
-def test_pieces_have_the_log_probability_of_a_forced_pass(opened: Run, corpus: Any) -> None:
-    changes = {"beam": 4, "no_repeat_ngram": 2, "min_length_add": 3, "coverage_penalty": 0.3}
+@pytest.mark.parametrize("groups", [{}, GROUPS], ids=["plain", "groups"])
+def test_pieces_have_the_log_probability_of_a_forced_pass(opened: Run, corpus: Any, groups: dict[str, float]) -> None:
+    changes = {"beam": 4, "no_repeat_ngram": 2, "min_length_add": 3, "coverage_penalty": 0.3, **groups}
     for found in opened.translator(changes).translate(corpus.lines("test.en")[:4], wanted=4):
         for one in found.hypotheses:
             pair = Example(found.source_pieces, one.pieces)
@@ -126,11 +135,13 @@ def test_pieces_have_the_log_probability_of_a_forced_pass(opened: Run, corpus: A
 # Prefixes.
 
 
-@pytest.mark.parametrize("width", [1, 3])
-def test_translations_begin_with_the_given_words(opened: Run, corpus: Any, width: int) -> None:
+@pytest.mark.parametrize(("width", "groups"), [(1, {}), (3, {}), (4, GROUPS)], ids=["greedy", "plain", "groups"])
+def test_translations_begin_with_the_given_words(
+    opened: Run, corpus: Any, width: int, groups: dict[str, float]
+) -> None:
     lines = corpus.lines("test.en")
     starts = ["ein Kind", "", "  Anna  malt ", "das", "Ungeheuerlich 猫", "die Katze", " ", "mein"][: len(lines)]
-    made = opened.translator({"beam": width})
+    made = opened.translator({"beam": width, **groups})
     found = made.translate(lines[: len(starts)], wanted=width, prefixes=starts)
     free = made.translate(lines[: len(starts)], wanted=width)
     for start, one, other in zip(starts, found, free, strict=True):
