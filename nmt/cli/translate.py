@@ -50,10 +50,12 @@ _CoverageOption = Annotated[
     float | None, typer.Option("--coverage-penalty", min=0.0, help="β of Wu et al.; needs attention weights.")
 ]
 _MinLengthOption = Annotated[
-    float | None, typer.Option("--min-length-ratio", min=0.0, help="Pieces at least, for each source piece.")
+    float | None,
+    typer.Option("--min-length-ratio", min=0.0, help="× the source's pieces, + the run's min_length_add: at least."),
 ]
 _MaxLengthOption = Annotated[
-    float | None, typer.Option("--max-length-ratio", min=0.0, help="Pieces at most, for each source piece.")
+    float | None,
+    typer.Option("--max-length-ratio", min=0.0, help="× the source's pieces, + the run's max_length_add: at most."),
 ]
 _RepeatOption = Annotated[
     int | None, typer.Option("--no-repeat-ngram", min=1, metavar="N", help="Write no N pieces in a row twice.")
