@@ -14,6 +14,7 @@ from nmt.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from nmt.evaluation.ngrams import NgramDifferences
     from nmt.evaluation.significance import MetricTest
     from nmt.evaluation.words import FrequencyBucket
     from nmt.experiment.compare import Difference
@@ -26,6 +27,9 @@ def compare(
     sentences: Annotated[
         int, typer.Option("--sentences", min=0, help="How many of the sentences that differ most are shown.")
     ] = 5,
+    ngrams: Annotated[
+        int, typer.Option("--ngrams", min=0, help="How many n-grams that one run gets right more often are shown.")
+    ] = 10,
     documents: DocumentsOption = None,
     json_output: JsonOption = False,
     device: DeviceOption = "auto",
@@ -33,8 +37,9 @@ def compare(
     """Translate a text with several runs, and say in what they differ from the first.
 
     BLEU, chrF2 and TER with 95 % intervals and two p-values, of paired bootstrap resampling and of paired approximate
-    randomisation; the sentences where two runs differ most, by chrF2; and how well words are translated (F-score) by
-    how often they stand in the first run's training text.
+    randomisation; the sentences where two runs differ most, by chrF2; the n-grams of the references (1 to 4 words)
+    that one of two gets right more often; and how well words are translated (F-score) by how often they stand in the
+    first run's training text.
     """
     if len(runs) < 2:
         raise ConfigError(f"{runs[0]}: is the only run; give two or more, the first of them the baseline")
@@ -47,7 +52,7 @@ def compare(
     text = read_parallel(source, reference)
     ends = None if documents is None else read_names(documents, text.source, source)
     opened = {name: chosen_run(path, device) for name, path in zip(names, runs, strict=True)}
-    comparison = compare_runs(opened, text, sentences=sentences, names=ends)
+    comparison = compare_runs(opened, text, sentences=sentences, ngrams=ngrams, names=ends)
     for note in comparison.notes:
         tell(note)
     if json_output:
@@ -58,6 +63,7 @@ def compare(
     if comparison.frequencies:
         _print_frequencies(comparison.frequencies)
     for name, found in comparison.differences.items():
+        _print_ngrams(names[0], name, comparison.ngrams[name])
         _print_differences(names[0], name, found)
 
 
@@ -82,6 +88,18 @@ def _print_frequencies(frequencies: "Mapping[str, Sequence[FrequencyBucket]]") -
         cells = "".join(f"  {value:>{width}}" for value, width in zip(values, widths, strict=True))
         typer.echo(f"{times:>17}  {row[0].wanted:>6}{cells}")
     typer.echo()
+
+
+def _print_ngrams(base: str, other: str, found: "NgramDifferences") -> None:
+    first, second = (max(6, len(name)) for name in (base, other))
+    for what, listed in (("more", found.better), ("less", found.worse)):
+        if not listed:
+            continue
+        typer.echo(f"{other} against {base}: n-grams of the references that it gets right {what} often")
+        typer.echo(f"{'wanted':>6}  {base:>{first}}  {other:>{second}}")
+        for one in listed:
+            typer.echo(f"{one.wanted:>6}  {one.base:>{first}}  {one.other:>{second}}  {' '.join(one.words)}")
+        typer.echo()
 
 
 def _print_differences(base: str, other: str, found: "Sequence[Difference]") -> None:

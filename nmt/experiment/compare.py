@@ -1,4 +1,5 @@
-"""Runs side by side on one text: is a difference more than luck, in which sentences does it lie, in which words?"""
+"""Runs side by side on one text: is a difference more than luck, in which sentences does it lie, in which n-grams, in
+which words?"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,6 +8,7 @@ from typing import Any
 from nmt.data.corpus import ParallelText, read_parallel
 from nmt.errors import DataError
 from nmt.evaluation.bleu import tokenizer_for
+from nmt.evaluation.ngrams import NgramDifferences, compare_ngrams
 from nmt.evaluation.significance import MetricTest, paired_tests, sentence_scores
 from nmt.evaluation.words import FrequencyBucket, accuracy_by_frequency, word_counts
 from nmt.experiment.run import Run, names_for_each
@@ -26,13 +28,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Tests of each metric, the sentences where each run differs most from the first, and words by frequency.
+    """Tests of each metric, the sentences and n-grams where each run differs most from the first, words by frequency.
 
     `frequencies` is empty where the training text is no longer there; `notes` then says so.
     """
 
     tests: Mapping[str, MetricTest]
     differences: Mapping[str, Sequence[Difference]]
+    ngrams: Mapping[str, NgramDifferences]
     frequencies: Mapping[str, Sequence[FrequencyBucket]]
     sentences: int
     notes: tuple[str, ...]
@@ -47,14 +50,15 @@ class Comparison:
             "sentences": self.sentences,
             "metrics": {name: asdict(test) for name, test in self.tests.items()},
             "differences": {name: [asdict(one) for one in found] for name, found in self.differences.items()},
+            "ngrams": {name: asdict(found) for name, found in self.ngrams.items()},
             "words_by_frequency": words,
         }
 
 
 def compare_runs(
-    runs: Mapping[str, Run], text: ParallelText, *, sentences: int, names: Sequence[str] | None = None
+    runs: Mapping[str, Run], text: ParallelText, *, sentences: int, ngrams: int, names: Sequence[str] | None = None
 ) -> Comparison:
-    """Translate a text with each run, and compare; `sentences` is how many differing ones are wanted of each pair.
+    """Translate a text with each run, and compare; `sentences` and `ngrams` are how many of each are wanted of a pair.
 
     The target language and the training text are the first run's. `names` tell the documents of lines apart, for those
     runs to which they count; raises ConfigError where they count to none.
@@ -69,9 +73,13 @@ def compare_runs(
         other: _differences(text, {name: translated[name] for name in (base, other)}, scores, sentences)
         for other in others
     }
+    grams = {
+        other: compare_ngrams(translated[base], translated[other], text.target, ngrams, tokenize=tokenize)
+        for other in others
+    }
     frequencies, notes = _frequencies(first, text, translated, tokenize)
     tests = paired_tests(translated, text.target, tokenize=tokenize)
-    return Comparison(tests, differences, frequencies, len(text), notes)
+    return Comparison(tests, differences, grams, frequencies, len(text), notes)
 
 
 def _translations(run: Run, text: ParallelText, names: Sequence[str] | None) -> list[str]:

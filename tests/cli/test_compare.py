@@ -38,7 +38,7 @@ def text(corpus: Any) -> tuple[str, Path, str, Path]:
 
 
 def test_two_runs_as_json(trained: Trained, young: Path, text: tuple[object, ...], corpus: Any) -> None:
-    code, output, errors = nmt("compare", trained.folder.path, young, *text, "--sentences", 2, "--json")
+    code, output, errors = nmt("compare", trained.folder.path, young, *text, "--sentences", 2, "--ngrams", 3, "--json")
     assert code == 0, errors
     found = json.loads(output)
     assert found["sentences"] == 8
@@ -56,12 +56,18 @@ def test_two_runs_as_json(trained: Trained, young: Path, text: tuple[object, ...
         assert one["reference"] == references[one["line"] - 1]
         scores = [chrf([line], [one["reference"]]).value for line in one["translations"].values()]
         assert one["points"] == pytest.approx(scores[1] - scores[0], abs=1.0)
+    better, worse = (found["ngrams"]["young"][name] for name in ("better", "worse"))
+    assert len(worse) == 3
+    for one in worse:
+        assert one["other"] < one["base"] <= one["wanted"]
+        assert one["wanted"] == sum(f" {line} ".count(f" {' '.join(one['words'])} ") for line in references)
+    assert all(one["base"] < one["other"] <= one["wanted"] for one in better)
     words = sum(len(line.split()) for line in references)
     assert [sum(one["wanted"] for one in buckets) for buckets in found["words_by_frequency"].values()] == [words] * 2
 
 
 def test_runs_for_people(trained: Trained, young: Path, text: tuple[object, ...]) -> None:
-    code, output, errors = nmt("compare", trained.folder.path, young, *text, "--sentences", 1)
+    code, output, errors = nmt("compare", trained.folder.path, young, *text, "--sentences", 1, "--ngrams", 2)
     assert code == 0, errors
     heads = [line for line in output.splitlines() if "p bootstrap" in line]
     assert [line.split()[0] for line in heads] == ["BLEU", "chrF2", "TER"]
@@ -69,6 +75,24 @@ def test_runs_for_people(trained: Trained, young: Path, text: tuple[object, ...]
     assert "times in training" in output
     assert "young against tiny: the sentences that differ most, in points of chrF2" in output
     assert output.count("  reference  ") == 1
+    lines = output.splitlines()
+    start = lines.index("young against tiny: n-grams of the references that it gets right less often")
+    assert lines[start + 1].split() == ["wanted", "tiny", "young"]
+    for line in lines[start + 2 : start + 4]:
+        wanted, base, other = map(int, line.split()[:3])
+        assert wanted >= base > other
+    assert lines[start + 4] == ""
+
+
+def test_no_ngrams_where_none_are_wanted_or_none_differ(
+    trained: Trained, young: Path, text: tuple[object, ...], tmp_path: Path
+) -> None:
+    again = shutil.copytree(trained.folder.path, tmp_path / "again")
+    for other, options in ((young, ("--ngrams", 0)), (again, ())):
+        code, output, errors = nmt("compare", trained.folder.path, other, *text, *options)
+        assert code == 0, errors
+        assert "BLEU" in output
+        assert "n-grams" not in output
 
 
 def test_where_the_training_text_is_gone_the_rest_is_told(
