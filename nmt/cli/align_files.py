@@ -28,7 +28,8 @@ class MapFiles:
     alignments.jsonl    alignments.layer0.head1.jsonl    alignments.npz    0001.png         alignments.html
     self.jsonl          self.layer0.head1.jsonl          self.npz          0001.self.png    self.html
 
-    With alignments, of a run that looks at the sentences before: document.jsonl, 0002.document.png (beside no page).
+    With alignments, of a run that looks at the sentences before: document.jsonl, 0002.document.png (beside no page);
+    or these alone.
 
     `form` is the pictures', None for no pictures; `arcs` draws lines between words; `arrays` asks for NumPy's.
     """
@@ -49,15 +50,21 @@ class MapFiles:
             if self.arrays:
                 write_numpy(self._file(name, "npz"), alignments)
 
-    def remove_earlier(self) -> None:
-        """Remove what an earlier command drew, or wrote of single maps: these need not be what is looked at now."""
-        if not self._file("", "jsonl").exists() and not any(self.folder.glob(f"*/{self.kind}.jsonl")):
+    def remove_earlier(self, *, links: bool = False) -> None:
+        """Remove what an earlier command drew, or wrote of single maps: these need not be what is looked at now.
+
+        With `links`, the usual map and its links as well, where no others take their place.
+        """
+        marks = ["alignments.jsonl", "document.jsonl"] if self.kind == "alignments" else ["self.jsonl"]
+        below = self.folder.glob(f"*/{self.kind}.jsonl")
+        if not any((self.folder / mark).exists() for mark in marks) and not any(below):
             return  # not a folder of ours, so neither are its pictures
         ending = r"(\.document)?" if self.kind == "alignments" else re.escape(self._ending())
         picture = rf"(\d{{4}}|[1-9]\d{{4,}}){ending}\.({'|'.join(FORMATS[:-1])})"
         single = rf"{self.kind}\.{_MAP}\.(jsonl|npz)|{self.kind}\.(npz|html)"
         directions = r"|links\.(forward|reverse)\.txt|document\.jsonl" if self.kind == "alignments" else ""
-        ours = re.compile(rf"{picture}|{single}{directions}", re.ASCII)
+        usual = rf"|{self.kind}\.jsonl|links\.txt" if links else ""
+        ours = re.compile(rf"{picture}|{single}{directions}{usual}", re.ASCII)
         for path in self.folder.iterdir():
             if ours.fullmatch(path.name):
                 path.unlink()

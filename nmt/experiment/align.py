@@ -107,9 +107,10 @@ def own_targets(run: Run, translations: Sequence[Translation]) -> list[Target]:
 def aligning_maps(run: Run, choice: MapChoice | None = None, layer: LayerChoice = None) -> Maps:
     """The maps of the decoder's attention that `align_text` looks at; it raises what is said there."""
     if not run.has_weights:
+        alone = "; `nmt align` of it alone tells where in the sentences before it looked"
         raise DataError(
             f"{run.folder.path}: its attention is none, which has no weights to look at; take a run with another "
-            f"model.attention"
+            f"model.attention{alone if run.model.decoder.reads_document else ''}"
         )
     # Hops follow one another: the last tells what was read.
     kind = "hop" if run.model.decoder.last_map else "head"

@@ -384,6 +384,63 @@ def test_align_writes_and_draws_where_it_looked_before(run: Run, alone: Run, fol
     assert align(alone) == set(), "what an earlier command left is gone"
 
 
+@pytest.fixture(scope="module")
+def nowhere_else(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that looks at the sentences before, and at no word of the sentence itself."""
+    path = tmp_path_factory.mktemp("runs") / "before"
+    changes = ("model.attention={type: none}", "training.max_steps=3", "data.test=null")
+    start_training(config_of(folder, *CONTEXT, *changes), path, device="cpu")
+    return open_run(path, "cpu")
+
+
+def test_a_run_that_looks_before_alone_tells_and_draws_that(nowhere_else: Run, run: Run, full: Path) -> None:
+    files = ("--source", full / "full.en", "--target", full / "full.de", "--documents", full / "names")
+    command = ("align", "--output", full / "out", "--plot", *files)
+    assert invoked(*command, "--run", run.folder.path, "--npz").exit_code == 0
+    assert (full / "out" / "links.txt").exists()
+    out = invoked(*command, "--run", nowhere_else.folder.path)
+    assert (out.exit_code, out.stdout) == (0, "")
+    assert "there are no links" in out.stderr
+    pictures = {f"{number:04}.document.png" for number in range(2, 2 * len(TEST) + 1, 2)}
+    left = {path.name for path in (full / "out").iterdir()}
+    assert left == {"target.txt", "document.jsonl", *pictures}, "of the links and maps that were there, none is left"
+    sources, targets = pairs(full, "en", "de")
+    before = nowhere_else.before(sources, (full / "names").read_text("utf-8").splitlines())
+    expected = document_alignments(nowhere_else, sources, given_targets(nowhere_else, targets), before=before)
+    objects = [json.loads(line) for line in (full / "out" / "document.jsonl").read_text("utf-8").splitlines()]
+    assert [one["index"] for one in objects] == [one.index for one in expected] == list(range(1, 2 * len(TEST), 2))
+    for one, two in zip(objects, expected, strict=True):
+        np.testing.assert_allclose(one["sentences"][0]["joint"], two.joint[0], atol=1e-5)
+    own = invoked("align", "--run", nowhere_else.folder.path, *files[:2], *files[4:], "--output", full / "out")
+    assert own.exit_code == 0, own.stderr
+    assert {path.name for path in (full / "out").iterdir()} == {"target.txt", "document.jsonl"}
+    written = [one.texts[0] for one in nowhere_else.translator().translate(sources, before=before)]
+    assert (full / "out" / "target.txt").read_text("utf-8").splitlines() == written
+
+
+def test_a_run_that_looks_before_alone_makes_no_links(nowhere_else: Run, run: Run, full: Path, folder: Path) -> None:
+    files = ("--source", folder / "test.en", "--target", folder / "test.de", "--output", full / "out")
+    for option, *value in (
+        ("--gold", folder / "test.links"),
+        ("--reverse-run", run.folder.path),
+        ("--threshold", 0.5),
+        ("--layer", 0),
+        ("--head", 0),
+        ("--npz",),
+        ("--format", "html"),
+    ):
+        out = invoked("align", "--run", nowhere_else.folder.path, *files, option, *value)
+        assert out.exit_code == 2
+        assert "its attention is none, so it makes no links" in out.stderr
+        assert f"leave {option}" in out.stderr
+        assert out.stderr.count("\n") == 1
+    out = invoked("align", "--run", run.folder.path, "--run", nowhere_else.folder.path, *files)
+    assert out.exit_code == 2
+    assert "attention is none" in out.stderr
+    assert "of it alone tells where in the sentences before it looked" in out.stderr
+    assert not (full / "out").exists()
+
+
 def test_bench_measures_no_model_that_looks_at_the_sentences_before() -> None:
     config = Path(__file__).resolve().parents[2] / "configs" / "documents.yaml"
     result = CliRunner().invoke(app, ["bench", "--config", str(config), "--seconds", "0.1"])
