@@ -46,7 +46,8 @@ class DataSection(Section):
     test: LinkedFiles | None = None
     """The text that the final scores are measured on; without it and hold_out, training ends with validation."""
     hold_out: Positive | None = None
-    """Pairs taken out of the training text at random for validation, and as many for the test, where none is named."""
+    """Pairs taken out of the training text at random for validation, and as many for the test, where none is named; the
+    same ones whatever the seed, so that runs of several seeds are tested on one text."""
     max_length: Positive = 100
     """Longest sentence of a training pair, in pieces; pairs with a longer side are left out, and counted in the log."""
     document_context: Annotated[int, Field(ge=0)] = 0
@@ -152,7 +153,7 @@ class Config(Section):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     """Its name: the run folder is runs/NAME unless --run says otherwise."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    """Seed of everything random."""
+    """Seed of everything random but data.hold_out."""
     data: DataSection
     """The parallel text."""
     tokenizer: TokenizerSection = TokenizerSection()

@@ -19,6 +19,9 @@ from nmt.data.tokenizer import Pieces, Tokenizer, train_tokenizer
 from nmt.errors import DataError
 from nmt.files import write_text
 
+_SPLIT = 1
+"""What held-out pairs are drawn by, whatever the run's seed: runs of several seeds compare on the same texts alone."""
+
 
 @dataclass(frozen=True)
 class Texts:
@@ -67,7 +70,7 @@ def read_texts(config: Config) -> Texts:
     }
     missing = tuple(name for name in ("valid", "test") if name not in read) if data.hold_out is not None else ()
     if data.hold_out is not None and missing:
-        train, taken = hold_out(train, data.hold_out, len(missing), config.seed)
+        train, taken = hold_out(train, data.hold_out, len(missing))
         read |= zip(missing, taken, strict=True)
         notes.append(f"held out of the training text: {data.hold_out:,} pairs each for {' and '.join(missing)}")
     if train.links:
@@ -121,10 +124,10 @@ def _unit_of_links(config: Config) -> str:
     return "character" if config.alignment.unit == "character" else "word"
 
 
-def hold_out(text: ParallelText, pairs: int, parts: int, seed: int) -> tuple[ParallelText, list[ParallelText]]:
+def hold_out(text: ParallelText, pairs: int, parts: int) -> tuple[ParallelText, list[ParallelText]]:
     """Take `parts` times `pairs` pairs out of a text, at random, none of whose sources stands in it twice.
 
-    Raises DataError where less than half of the text would be left to learn from.
+    Those of one text are the same every time. Raises DataError where less than half of it would be left to learn from.
     """
     counts = Counter(source.strip() for source in text.source)
     free = [index for index, source in enumerate(text.source) if counts[source.strip()] == 1]
@@ -134,7 +137,7 @@ def hold_out(text: ParallelText, pairs: int, parts: int, seed: int) -> tuple[Par
             f"data.hold_out: {pairs} pairs {'each for valid and test ' if parts == 2 else ''}are too many to take out "
             f"of {len(text)}; at least half must be left, and each source must stand there once; give fewer"
         )
-    order = [free[index] for index in np.random.default_rng(seed).permutation(len(free))[:wanted].tolist()]
+    order = [free[index] for index in np.random.default_rng(_SPLIT).permutation(len(free))[:wanted].tolist()]
     chosen = set(order)
     rest = text.select([index for index in range(len(text)) if index not in chosen])
     return rest, [text.select(sorted(order[part * pairs : (part + 1) * pairs])) for part in range(parts)]

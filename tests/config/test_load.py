@@ -217,7 +217,7 @@ def test_the_configs_of_the_demo_corpus_with_a_gru_decoder_differ_in_one_thing_a
 def test_the_json_schema_explains_keys_and_admits_the_shipped_configs_keys() -> None:
     schema = config_schema()
     assert schema["$schema"].startswith("https://json-schema.org/")
-    assert schema["properties"]["seed"]["description"] == "Seed of everything random."
+    assert schema["properties"]["seed"]["description"] == "Seed of everything random but data.hold_out."
     assert schema["additionalProperties"] is False
     attention = schema["$defs"]["ModelSection"]["properties"]["attention"]
     assert set(attention["discriminator"]["mapping"]) == set(KINDS.split(", "))
