@@ -186,13 +186,22 @@ INFERENCE_TOKENS = 8192
 """Positions in a batch at most where nothing is learnt: a bound on memory, whatever the number of sentences."""
 
 
-def inference_groups(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
-    """Indices in batches of like length, longest first, for what does not depend on its order."""
-    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+def inference_groups(examples: Sequence[Example], batch_size: int) -> list[list[int]]:
+    """Indices in batches of like length, longest first, for what does not depend on its order.
+
+    The sentences before a sentence take positions as it does, padding included.
+    """
+    order = sorted(range(len(examples)), key=lambda index: -examples[index].length)
     groups: list[list[int]] = []
     start = 0
     while start < len(order):
-        size = min(batch_size, max(1, INFERENCE_TOKENS // max(1, lengths[order[start]])))
+        longest, size, most, widest = examples[order[start]].length, 0, 0, 0
+        for index in order[start : start + batch_size]:
+            before = examples[index].before
+            most, widest = max(most, len(before)), max([widest, *map(len, before)])
+            if size and (size + 1) * (longest + most * widest) > INFERENCE_TOKENS:
+                break
+            size += 1
         groups.append(order[start : start + size])
         start += size
     return groups

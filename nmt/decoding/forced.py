@@ -43,7 +43,7 @@ def forced_decode(
     """The forced pass of every pair, in the order given; without `need_weights` its log-probabilities alone."""
     model.eval()
     results: dict[int, Forced] = {}
-    for indices in inference_groups([example.length for example in examples], batch_size):
+    for indices in inference_groups(examples, batch_size):
         batch = make_batch([examples[index] for index in indices]).to(device)
         sources = batch.source_BS, batch.source_mask_BS
         decoded = model(*sources, batch.previous_BT, batch.context_BKS, need_weights=need_weights)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nmt.data.batching import inference_groups, source_batch
+from nmt.data.batching import Example, inference_groups, source_batch
 from nmt.model.seq2seq import Seq2Seq
 
 
@@ -20,7 +20,7 @@ def read_sources(
     """
     model.eval()
     results: dict[int, tuple[NDArray[np.float32], ...]] = {}
-    for indices in inference_groups([len(source) + 1 for source in sources], batch_size):
+    for indices in inference_groups([Example(tuple(source), ()) for source in sources], batch_size):
         source_BS, mask_BS = source_batch([sources[index] for index in indices])
         encoded = model.encode(source_BS.to(device), mask_BS.to(device), need_weights=True)
         weights = [layer.float().cpu().numpy() for layer in encoded.weights]

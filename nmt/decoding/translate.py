@@ -187,7 +187,7 @@ class Translator:
     def _search(self, parts: Sequence[_Part], wanted: int) -> list[list[Hypothesis]]:
         """The hypotheses of each part, best first, in the order given: batches of parts of like length."""
         found: dict[int, list[Hypothesis]] = {}
-        for group in inference_groups([len(part.pair.source) for part in parts], self.batch_size):
+        for group in inference_groups([part.pair for part in parts], self.batch_size):
             results = self._search_batch([parts[index] for index in group], wanted)
             found.update(zip(group, results, strict=True))
         return [found[index] for index in range(len(parts))]

@@ -260,7 +260,7 @@ class _Training:
         """Loss by forced passes, BLEU and chrF of greedy translations."""
         valid, language = self.texts.valid, self.config.data.target_language
         examples = [e for e in examples_of(self.config, valid, self.source, self.target) if e.target]
-        groups = inference_groups([example.length for example in examples], self.config.decoding.batch_size)
+        groups = inference_groups(examples, self.config.decoding.batch_size)
 
         def validate() -> Mapping[str, float]:
             log.status("validating")

@@ -1,13 +1,14 @@
 """From pairs to batches: nothing lost, nothing twice, and the same from any position on."""
 
 from collections import Counter
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt.data import batching
 from nmt.data.batching import (
     Batch,
     Example,
@@ -202,7 +203,7 @@ def test_sentences_of_like_length_share_a_batch() -> None:
 
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 9))
 def test_groups_for_inference_cover_all_longest_first(lengths: list[int], batch_size: int) -> None:
-    groups = inference_groups(lengths, batch_size)
+    groups = inference_groups([example(length, 0) for length in lengths], batch_size)
     flat = [index for indices in groups for index in indices]
     assert sorted(flat) == list(range(len(lengths)))
     assert [lengths[index] for index in flat] == sorted(lengths, reverse=True)
@@ -212,6 +213,37 @@ def test_groups_for_inference_cover_all_longest_first(lengths: list[int], batch_
 
 def test_long_sentences_share_less_of_a_batch() -> None:
     """Memory follows positions, not sentences."""
-    groups = inference_groups([3000] * 5 + [10] * 20, 20)
+    groups = inference_groups([example(2999, 5)] * 5 + [example(9, 9)] * 20, 20)
     assert [len(indices) for indices in groups] == [2, 2, 2, 19]
-    assert inference_groups([100_000], 64) == [[0]]
+    assert inference_groups([example(100_000, 0)], 64) == [[0]]
+
+
+def positions(examples: list[Example]) -> int:
+    """All that a batch of these has of the longer side and of the sentences before, padding included."""
+    batch = make_batch(examples)
+    before = 0 if batch.context_BKS is None else batch.context_BKS.numel()
+    return max(batch.source_BS.numel(), batch.target_BT.numel()) + before
+
+
+documents = st.lists(
+    st.tuples(st.integers(0, 12), st.lists(st.integers(1, 12), max_size=3)).map(
+        lambda sizes: Example((4,) * sizes[0], (), tuple((4,) * size for size in sizes[1]))
+    ),
+    max_size=20,
+)
+
+
+@given(documents, st.integers(1, 9), st.integers(1, 150))
+def test_the_sentences_before_count_in_a_batch_for_inference(
+    examples: list[Example], batch_size: int, tokens: int
+) -> None:
+    """No batch of several is above the budget, and none could have taken the next one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batching, "INFERENCE_TOKENS", tokens)
+        groups = inference_groups(examples, batch_size)
+    assert sorted(index for indices in groups for index in indices) == list(range(len(examples)))
+    for indices, after in pairwise([*groups, []]):
+        assert len(indices) <= batch_size
+        assert len(indices) == 1 or positions([examples[index] for index in indices]) <= tokens
+        if after and len(indices) < batch_size:
+            assert positions([examples[index] for index in [*indices, after[0]]]) > tokens
