@@ -112,18 +112,14 @@ class Memory:
 class DocumentWeights:
     """Where in the sentences before a target word looked.
 
-    `words_BTKS` are the weights of the words within each sentence, `sentences_BTK` those of the sentences, `gate_BT`
-    the mean of λ, the share that the sentence's own context had in what was read.
+    `words_BTKS` are the weights of the words within each sentence, `sentences_BTK` those of the sentences; the product
+    of both is the weight of a word among all. `gate_BT` is the mean of λ, the share that the sentence's own context had
+    in what was read.
     """
 
     words_BTKS: Tensor
     sentences_BTK: Tensor
     gate_BT: Tensor
-
-    @property
-    def joint_BTKS(self) -> Tensor:
-        """The weight of each word among all, the product of both."""
-        return self.words_BTKS * self.sentences_BTK.unsqueeze(-1)
 
 
 def join_document(steps: Sequence[DocumentWeights | None]) -> DocumentWeights | None:

@@ -361,7 +361,8 @@ def hierarchical(inputs: Numbers, params: Numbers) -> Numbers:
     looked = attended.document
     found = {"word_weights": looked.words_BTKS[:, 0], "sentence_weights": looked.sentences_BTK[:, 0]}
     if not conditioned:
-        return {**found, "joint_weights": looked.joint_BTKS[:, 0], "context": document[:, 0]}
+        joint_BTKS = looked.words_BTKS * looked.sentences_BTK.unsqueeze(-1)
+        return {**found, "joint_weights": joint_BTKS[:, 0], "context": document[:, 0]}
     gate = torch.sigmoid(attention.gate(torch.cat([document[:, 0], inputs["context"]], dim=1)))
     torch.testing.assert_close(looked.gate_BT[:, 0], gate.mean(dim=1))
     return {**found, "document": document[:, 0], "gate": gate, "output": attended.context_BTD[:, 0]}

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmt.attention.base import Attended
+from nmt.attention.base import Attended, DocumentWeights
 from nmt.attention.hierarchical import HierarchicalAttention
 from nmt.attention.luong import LuongAttention
 from nmt.attention.normalizers import softmax
@@ -52,6 +52,11 @@ def close(found: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(found, expected, rtol=0.0, atol=1e-10)
 
 
+def joint(looked: DocumentWeights) -> Tensor:
+    """The weight of each word among those of all sentences, [B, T, K, S]."""
+    return looked.words_BTKS * looked.sentences_BTK.unsqueeze(-1)
+
+
 OPTIONS = [{}, {"conditioned": False}, {"sentence_gru": True}]
 every_form = pytest.mark.parametrize("options", OPTIONS, ids=["plain", "learnt", "gru"])
 
@@ -64,7 +69,7 @@ def test_weights_sum_to_one_over_real_words_and_sentences(options: dict[str, boo
     mask_BK = mask_BKS.any(dim=2)
     close(looked.words_BTKS.sum(dim=-1), mask_BK.double().unsqueeze(1).expand(-1, STEPS, -1))
     close(looked.sentences_BTK.sum(dim=-1), mask_BK.any(dim=1).double().unsqueeze(1).expand(-1, STEPS))
-    close(looked.joint_BTKS.sum(dim=(2, 3)), looked.sentences_BTK.sum(dim=-1))
+    close(joint(looked).sum(dim=(2, 3)), looked.sentences_BTK.sum(dim=-1))
     assert (looked.words_BTKS.masked_select(~mask_BKS.unsqueeze(1)) == 0).all()
     assert ((looked.gate_BT > 0) & (looked.gate_BT < 1)).all()
 
@@ -106,7 +111,8 @@ def test_learnt_queries_look_alike_at_every_step() -> None:
     for conditioned in (True, False):
         looked = ask(attention_of(conditioned=conditioned), words, mask_BKS).document
         assert looked is not None
-        assert torch.allclose(looked.joint_BTKS[0, 0], looked.joint_BTKS[0, 1]) != conditioned
+        first, second = joint(looked)[0, :2]
+        assert torch.allclose(first, second) != conditioned
 
 
 @every_form
@@ -184,7 +190,7 @@ def test_step_by_step_is_all_at_once_and_rows_may_be_reordered(kind: str) -> Non
             decoded = model.decode(previous[order, step : step + 1], state)
             state = replace(state, decoder=decoded.state)
             close(decoded.readout_BTR[:, 0], expected.readout_BTR[order, step])
-            close(decoded.document.joint_BTKS[:, 0], expected.document.joint_BTKS[order, step])
+            close(joint(decoded.document)[:, 0], joint(expected.document)[order, step])
 
 
 @every_model
