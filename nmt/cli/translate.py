@@ -74,7 +74,11 @@ _TopPOption = Annotated[
     float | None, typer.Option("--top-p", help="Of --sample: from the fewest pieces that together have P.")
 ]
 _SampleAttentionOption = Annotated[
-    bool, typer.Option("--sample-attention", help="Draw where hard attention looks; default: the most probable place.")
+    bool,
+    typer.Option(
+        "--sample-attention",
+        help="Draw where hard attention looks, which the alignment then tells; default: the most probable place.",
+    ),
 ]
 _SeedOption = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Of what is drawn; default: 1.")]
 _FormatOption = Annotated[str, typer.Option("--format", metavar="text|tsv|jsonl", help="What is written of each.")]

@@ -18,13 +18,15 @@ class Example:
     """A pair in pieces, without begin and end.
 
     Where they count, `before` are the source sentences before it, and `links` has for each target piece the source
-    pieces that it is linked to.
+    pieces that it is linked to. `seed` is the number by which an attention that draws does so outside training; without
+    one it takes the most probable positions.
     """
 
     source: tuple[int, ...]
     target: tuple[int, ...]
     before: tuple[tuple[int, ...], ...] = ()
     links: tuple[tuple[int, ...], ...] = ()
+    seed: int | None = None
 
     @property
     def length(self) -> int:
@@ -39,7 +41,8 @@ class Batch:
     `source_BS` ends in the end piece, a real position; `previous_BT` begins with the begin piece and is what the
     decoder sees when it predicts `target_BT`, which ends in the end piece. Masks are True on real tokens. `context_BKS`
     are the K sentences before each, `links_BTS` the links of each target piece in equal parts, which sum to 1 or, where
-    it has none, as the end never has, to 0; both are None where no pair of the batch has any.
+    it has none, as the end never has, to 0; `seed_B` has the pairs' seeds. Each is None where no pair of the batch has
+    any.
     """
 
     source_BS: Tensor
@@ -49,6 +52,7 @@ class Batch:
     target_mask_BT: Tensor
     context_BKS: Tensor | None = None
     links_BTS: Tensor | None = None
+    seed_B: Tensor | None = None
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
@@ -110,13 +114,15 @@ def links_batch(examples: Sequence[Example], steps: int, width: int) -> Tensor |
 
 
 def make_batch(examples: Sequence[Example]) -> Batch:
-    """Pairs as one batch, in the order given."""
+    """Pairs as one batch, in the order given; all of them have a seed, or none."""
     source_BS, source_mask_BS = source_batch([example.source for example in examples])
     previous_BT, target_mask_BT = pad([[BEGIN, *example.target] for example in examples])
     target_BT, _ = pad([[*example.target, END] for example in examples])
     context_BKS = context_batch([example.before for example in examples])
     links_BTS = links_batch(examples, target_BT.shape[1], source_BS.shape[1])
-    return Batch(source_BS, source_mask_BS, previous_BT, target_BT, target_mask_BT, context_BKS, links_BTS)
+    seeds = [example.seed for example in examples]
+    seed_B = torch.tensor(seeds) if any(seed is not None for seed in seeds) else None
+    return Batch(source_BS, source_mask_BS, previous_BT, target_BT, target_mask_BT, context_BKS, links_BTS, seed_B)
 
 
 def group(order: Sequence[int], lengths: Sequence[int], tokens: int, sentences: int | None) -> list[list[int]]:

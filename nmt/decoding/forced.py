@@ -40,13 +40,16 @@ class ForcedDocument:
 def forced_decode(
     model: Seq2Seq, examples: Sequence[Example], *, batch_size: int, device: torch.device, need_weights: bool = True
 ) -> list[Forced]:
-    """The forced pass of every pair, in the order given; without `need_weights` its log-probabilities alone."""
+    """The forced pass of every pair, in the order given; without `need_weights` its log-probabilities alone.
+
+    Pairs with seeds have attention draw what it drew in a search by the same seed and pieces.
+    """
     model.eval()
     results: dict[int, Forced] = {}
     for indices in inference_groups(examples, batch_size):
         batch = make_batch([examples[index] for index in indices]).to(device)
-        sources = batch.source_BS, batch.source_mask_BS
-        decoded = model(*sources, batch.previous_BT, batch.context_BKS, need_weights=need_weights)
+        sides = batch.source_BS, batch.source_mask_BS, batch.previous_BT, batch.context_BKS
+        decoded = model(*sides, seed_B=batch.seed_B, need_weights=need_weights)
         weights = [layer.float().cpu().numpy() for layer in decoded.weights]
         for row, index in enumerate(indices):
             target = len(examples[index].target) + 1

@@ -44,14 +44,16 @@ def parts_of(pieces: Pieces, limit: int) -> list[tuple[int, ...]]:
     return parts
 
 
-def pairs_of(pair: Example, parts: Sequence[tuple[int, int]]) -> list[Example]:
+def pairs_of(pair: Example, parts: Sequence[tuple[int, int]], seeds: Sequence[int] = ()) -> list[Example]:
     """The pairs of a line's parts, of so many source and target pieces each (`Hypothesis.parts`); without parts the
-    pair itself. The sentences before stand before every part, as they do in a search."""
-    if not parts:
-        return [pair]
+    pair itself. The sentences before stand before every part, as they do in a search; `seeds` has one for each pair,
+    where attention drew by them."""
+    sizes = parts or [(len(pair.source), len(pair.target))]
     pairs, sources, targets = [], iter(pair.source), iter(pair.target)
-    for read, written in parts:
-        pairs.append(replace(pair, source=tuple(islice(sources, read)), target=tuple(islice(targets, written))))
+    drawn: Sequence[int | None] = seeds or [None] * len(sizes)
+    for (read, written), seed in zip(sizes, drawn, strict=True):
+        sides = tuple(islice(sources, read)), tuple(islice(targets, written))
+        pairs.append(replace(pair, source=sides[0], target=sides[1], seed=seed))
     return pairs
 
 

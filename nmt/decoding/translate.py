@@ -38,7 +38,8 @@ class Translation:
     """A line and its translations, best first; a line in which there is nothing to translate has one, of no pieces.
 
     `start` are the words that they had to begin with, `before` the sentences before it, where those counted. Of a line
-    that was translated in parts, pieces follow one another, and log-probabilities and scores are sums.
+    that was translated in parts, pieces follow one another, and log-probabilities and scores are sums. `seeds` has for
+    each part what its attention drew by, where it drew where to look.
     """
 
     source: str
@@ -47,13 +48,14 @@ class Translation:
     texts: tuple[str, ...]
     start: str = ""
     before: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Part:
     """A line, or a piece of one that is too long, on its way through the search; `line` is its number in the text.
 
-    `pair` is its source, with the sentences before it, and no target.
+    `pair` is its source, with the sentences before it and where attention draws its seed, and no target.
     """
 
     line: int
@@ -138,7 +140,7 @@ class Translator:
         for part, several in zip(parts, self._search(parts, wanted), strict=True):
             found[part.line].append((len(part.pair.source), several))
         return [
-            self._translation(line, found[first + index], starts[index], before[index], wanted)
+            self._translation(line, first + index, found[first + index], starts[index], before[index], wanted)
             for index, line in enumerate(lines)
         ]
 
@@ -173,16 +175,29 @@ class Translator:
         prefix = self.target.encode(start).numbers
         context = context_pieces(self.source, before, self.context_length)
         if self.longest is None or len(source.numbers) <= self.longest:
-            return [_Part(line, 0, Example(source.numbers, (), context), prefix)]
+            return [self._part(line, 0, source.numbers, context, prefix)]
         cut = parts_of(source, self.longest)
         warnings.warn(
             f"line {line + 1}: its {len(source.numbers):,} pieces are more than the {self.longest} that are read at "
             f"once (data.max_length, or the model's positions); it is translated in {len(cut)} parts",
             stacklevel=1,
         )
-        return [
-            _Part(line, number, Example(part, (), context), () if number else prefix) for number, part in enumerate(cut)
-        ]
+        return [self._part(line, number, part, context, () if number else prefix) for number, part in enumerate(cut)]
+
+    def _part(
+        self,
+        line: int,
+        number: int,
+        source: tuple[int, ...],
+        context: tuple[tuple[int, ...], ...],
+        prefix: tuple[int, ...],
+    ) -> _Part:
+        seed = self._seed(line, number) if self.draw_attention else None
+        return _Part(line, number, Example(source, (), context, seed=seed), prefix)
+
+    def _seed(self, line: int, number: int) -> int:
+        """What all that is drawn for a part of a line is drawn by."""
+        return int(seeds(self.seed, torch.tensor(line + number * _PART)))
 
     def _search(self, parts: Sequence[_Part], wanted: int) -> list[list[Hypothesis]]:
         """The hypotheses of each part, best first, in the order given: batches of parts of like length."""
@@ -195,7 +210,7 @@ class Translator:
     def _search_batch(self, parts: Sequence[_Part], wanted: int) -> list[list[Hypothesis]]:
         settings, sources = self.settings, [part.pair.source for part in parts]
         before = [part.pair.before for part in parts]
-        line_B = seeds(self.seed, torch.tensor([part.line + part.number * _PART for part in parts]))
+        line_B = torch.tensor([self._seed(part.line, part.number) for part in parts])
         seed_B = line_B if self.draw_attention else None
         prefixes = None
         if any(part.prefix for part in parts):
@@ -217,7 +232,7 @@ class Translator:
         return found
 
     def _translation(
-        self, line: str, parts: Sequence[_Found], start: str, before: tuple[str, ...], wanted: int
+        self, line: str, index: int, parts: Sequence[_Found], start: str, before: tuple[str, ...], wanted: int
     ) -> Translation:
         """The best of a line's hypotheses, those of its parts joined; of those of one text the better stays."""
         start = start if parts else ""
@@ -225,7 +240,10 @@ class Translator:
         for hypothesis in _joined(parts):
             texts.setdefault(self.target.decode(hypothesis.pieces, start), hypothesis)
         best = tuple(texts.values())[:wanted]
-        return Translation(line, self.source.encode(line).numbers, best, tuple(texts)[:wanted], start, before)
+        # A line without parts is one pair all the same, where it is forced.
+        drawn = range(max(1, len(parts))) if self.draw_attention else ()
+        numbers = tuple(self._seed(index, number) for number in drawn)
+        return Translation(line, self.source.encode(line).numbers, best, tuple(texts)[:wanted], start, before, numbers)
 
 
 def _joined(parts: Sequence[_Found]) -> list[Hypothesis]:

@@ -19,11 +19,13 @@ from nmt.experiment.run import Run
 
 @dataclass(frozen=True)
 class Target:
-    """A translation that is forced: its text and pieces, and the parts of a line that was translated in parts."""
+    """A translation that is forced: its text and pieces, the parts of a line that was translated in parts, and what
+    the attention of each drew by, where it drew."""
 
     text: str
     pieces: Pieces
     parts: tuple[tuple[int, int], ...] = ()
+    seeds: tuple[int, ...] = ()
 
     def units(self, unit: str) -> Units:
         """Its words, characters or pieces."""
@@ -100,8 +102,8 @@ def given_targets(run: Run, texts: Sequence[str]) -> list[Target]:
 
 def own_targets(run: Run, translations: Sequence[Translation]) -> list[Target]:
     """The best translation of each line, in the pieces and parts that the run wrote."""
-    best = [(one.texts[0], one.hypotheses[0]) for one in translations]
-    return [Target(text, run.target.written(one.pieces), one.parts) for text, one in best]
+    best = [(one.texts[0], one.hypotheses[0], one.seeds) for one in translations]
+    return [Target(text, run.target.written(one.pieces), one.parts, seeds) for text, one, seeds in best]
 
 
 def aligning_maps(run: Run, choice: MapChoice | None = None, layer: LayerChoice = None) -> Maps:
@@ -150,7 +152,7 @@ def forced_parts(
 ) -> Iterator[list[Forced]]:
     """The forced passes of each line's parts, mostly one; those of some lines at a time are in memory together."""
     pairs = run.pairs(sources, [target.pieces.numbers for target in targets], before)
-    parts = [pairs_of(pair, target.parts) for pair, target in zip(pairs, targets, strict=True)]
+    parts = [pairs_of(pair, target.parts, target.seeds) for pair, target in zip(pairs, targets, strict=True)]
     for start in range(0, len(parts), AT_ONCE):
         some = parts[start : start + AT_ONCE]
         forced = iter(run.forced(list(chain.from_iterable(some))))

@@ -55,7 +55,8 @@ first one's line; and how many were asked for of each line."""
 def matrices(runs: Sequence[Run], chosen: Sequence[tuple[Translation, int]]) -> list[AlignmentMatrix | None]:
     """Where each translation's hypothesis of a rank (from 0) looked, by one forced pass; None where no run has weights.
 
-    Of an ensemble the mean of those runs that have weights. Parts of a line are forced each by itself.
+    Of an ensemble the mean of those runs that have weights. Parts of a line are forced each by itself, and attention
+    that drew draws the same positions again.
     """
     seeing = [run for run in runs if run.has_weights]
     if not seeing:
@@ -64,7 +65,8 @@ def matrices(runs: Sequence[Run], chosen: Sequence[tuple[Translation, int]]) -> 
     pairs = document_run(runs).pairs(
         [one.source for one, _ in chosen], [one.pieces for one in hypotheses], [one.before for one, _ in chosen]
     )
-    parts = [pairs_of(pair, one.parts) for pair, one in zip(pairs, hypotheses, strict=True)]
+    rows = zip(pairs, hypotheses, chosen, strict=True)
+    parts = [pairs_of(pair, hypothesis.parts, one.seeds) for pair, hypothesis, (one, _) in rows]
     maps = iter(mean_map(seeing, list(chain.from_iterable(parts))))
     joined = [joined_maps(list(islice(maps, len(each)))) for each in parts]
     return [_matrix(runs[0], *one, weights_TS) for one, weights_TS in zip(chosen, joined, strict=True)]

@@ -170,11 +170,6 @@ class Run:
                     f"{name}: its attention is none, which has no weights that could cover the source: give "
                     f"--coverage-penalty 0, or take a run with another model.attention"
                 )
-        if decoding.coverage_penalty and draw_attention:
-            raise ConfigError(
-                "a coverage penalty reads weights of a pass of its own, which would draw others: give "
-                "--coverage-penalty 0, or leave --sample-attention out"
-            )
 
     def before(self, lines: Sequence[str], names: Sequence[str] | None = None) -> list[tuple[str, ...]]:
         """The sentences before each line of a text that count here; a blank line ends a document, or its name does.

@@ -118,12 +118,12 @@ class Seq2Seq(nn.Module):
         previous_BT: Tensor,
         context_BKS: Tensor | None = None,
         *,
+        seed_B: Tensor | None = None,
         need_weights: bool = True,
     ) -> Decoded:
-        """Teacher forcing: the whole target at once."""
-        return self.decode(
-            previous_BT, self.start(source_BS, mask_BS, context_BKS=context_BKS), need_weights=need_weights
-        )
+        """Teacher forcing: the whole target at once; `seed_B` and `context_BKS` as in `start`."""
+        state = self.start(source_BS, mask_BS, seed_B, context_BKS)
+        return self.decode(previous_BT, state, need_weights=need_weights)
 
     def logits(self, readout: Tensor) -> Tensor:
         """Scores of every piece of the target vocabulary, [..., V]."""
