@@ -1,6 +1,7 @@
 """Lines longer than what a model has learnt from, in parts that are not, and where a model looked in all of them."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -31,14 +32,18 @@ def parts_of(pieces: Pieces, limit: int) -> list[tuple[int, ...]]:
     count, start, parts = len(pieces.numbers), 0, []
     if count <= limit:
         return [pieces.numbers]
-    sentence_ends = [place for place in range(1, count) if _quality(pieces, place) == 3]
+    cased = any(letter.isupper() for letter in "".join(pieces.texts))
+    places = range(1, count)
+    quality = dict(zip(places, (_quality(pieces, place, cased) for place in places), strict=True))
+    sentence_ends = [place for place in places if quality[place] == 3]
     while start < count:
         longest = min(start + limit, count)
-        end = next((place for place in sentence_ends if place > start + _SHORT), count)
+        following = bisect_right(sentence_ends, start + _SHORT)
+        end = sentence_ends[following] if following < len(sentence_ends) else count
         if end <= longest:
             cut = end
         else:
-            cut = max(range(start + 1, longest + 1), key=lambda place: (min(2, _quality(pieces, place)), place))
+            cut = max(range(start + 1, longest + 1), key=lambda place: (min(2, quality[place]), place))
         parts.append(pieces.numbers[start:cut])
         start = cut
     return parts
@@ -78,13 +83,16 @@ def joined_rows(parts: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     return np.concatenate([*(part[:-1] for part in parts[:-1]), parts[-1]])
 
 
-def _quality(pieces: Pieces, place: int) -> int:
-    """How good it is to cut before the piece at `place`: 3 after a sentence, 2 after a clause, 1 between words."""
+def _quality(pieces: Pieces, place: int, cased: bool) -> int:
+    """How good it is to cut before the piece at `place`: 3 after a sentence, 2 after a clause, 1 between words.
+
+    `cased`: whether the line has capitals, with which sentences then begin.
+    """
     before = "".join(pieces.texts[max(0, place - 3) : place])
     between = pieces.texts[place].startswith("▁")
     after = "".join(pieces.texts[place : place + 2]).removeprefix("▁")
     # What goes on in lower case is the same sentence: `e.g. this`.
-    ended = between and _SENTENCE_END.search(before) and not after[:1].islower()
+    ended = between and _SENTENCE_END.search(before) and not (cased and after[:1].islower())
     if _WIDE_SENTENCE_END.search(before) or ended:
         return 3
     if _WIDE_CLAUSE_END.search(before) or (between and _CLAUSE_END.search(before)):

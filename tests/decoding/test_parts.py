@@ -30,7 +30,8 @@ def test_a_line_within_the_limit_stays_whole() -> None:
         ("▁A a a a ? ” ▁B b b b", ["▁Aaaa?”", "▁Bbbb"]),
         ("▁ A a a . ▁ B b b b", ["▁Aaa.", "▁Bbbb"]),  # pieces of one character
         ("▁D r . ▁B b b . ▁C c c", ["▁Dr.▁Bbb.", "▁Ccc"]),  # what is very short is perhaps no sentence
-        ("▁A a a a a . ▁b ▁c ▁d ▁e", ["▁Aaaaa.▁b▁c", "▁d▁e"]),  # nor does one begin in lower case
+        ("▁A a a a a . ▁b ▁c ▁d ▁e", ["▁Aaaaa.▁b▁c", "▁d▁e"]),  # none begins in lower case,
+        ("▁a a a a a . ▁b ▁c ▁d ▁e", ["▁aaaaa.", "▁b▁c▁d▁e"]),  # but where nothing has capitals
         ("▁A a a a , ▁b b b b ▁c", ["▁Aaaa,", "▁bbbb▁c"]),  # beyond the limit: at a clause end
         ("▁A a , ▁a a , ▁b b b b ▁c", ["▁Aa,▁aa,", "▁bbbb▁c"]),  # the last one within it
         ("▁A a a a ▁b b b b b ▁c", ["▁Aaaa", "▁bbbbb▁c"]),  # between words

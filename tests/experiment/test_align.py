@@ -132,7 +132,7 @@ def in_parts(run: Run, parts: list[str], changes: dict[str, object]) -> Translat
 @pytest.mark.filterwarnings("ignore:line")
 @pytest.mark.parametrize("attention", KINDS)
 def test_parts_are_aligned_each_by_itself_and_see_nothing_of_one_another(runs: dict[str, Run], attention: str) -> None:
-    run, parts = runs[attention], ["the cat sees a house .", "my father buys bread .", "Anna finds two trees ."]
+    run, parts = runs[attention], ["the cat sees a house .", "Anna buys bread .", "Anna finds two trees ."]
     changes: dict[str, object] = {"beam": 3}
     if attention != "bahdanau":  # they have learnt next to nothing, not even to write
         changes |= {"min_length_add": 3, "max_length_ratio": 0.5, "max_length_add": 4}
