@@ -101,7 +101,7 @@ def _is_small(bucket: LengthBucket) -> bool:
 
 
 def _draw_axes(axes: Axes, buckets: Sequence[LengthBucket]) -> None:
-    hollow = f"; hollow: fewer than {_FEW}" if any(_is_small(bucket) for bucket in buckets) else ""
+    hollow = f";\nhollow: fewer than {_FEW}" if any(_is_small(bucket) for bucket in buckets) else ""
     labels = [f"{_words(bucket)}\nn = {bucket.sentences:,}" for bucket in buckets]
     axes.set_xticks(range(len(buckets)), labels=labels)
     axes.set_xlim(-0.4, len(buckets) - 0.6)
