@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Measure everything again that docs/ tells of, from nothing: bash scripts/reproduce.sh. About twelve hours on two cores.
+# Train and measure again, from nothing, what scripts write into docs/: the sweeps with the zoo, documents, speeds and
+# costs. Tables without a script name their own commands. bash scripts/reproduce.sh; hours on two cores.
 # It can be stopped; bash scripts/reproduce.sh --resume goes on, and keeps what was measured before.
 # Sweeps are trained side by side where updates are counted, one after the other where time is.
 set -euo pipefail

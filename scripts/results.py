@@ -15,7 +15,7 @@ from nmt.sweep.table import as_markdown, make_table
 
 INTRODUCTION = """# Results
 
-What was measured: each page names the commands that made it, and `bash scripts/reproduce.sh` makes them all again.
+What was measured: each page names the commands that made it, and `bash scripts/reproduce.sh` runs the scripts.
 
 """
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -15,7 +15,7 @@ bash scripts/setup.sh sweep
 nmt=.venv/bin/nmt python=.venv/bin/python texts=--texts
 if grep -q data/multi30k/ "$config"; then
   [ -f data/multi30k/train.en ] || "$nmt" data multi30k
-  [ -f data/multi30k/train.links ] || bash scripts/align_reference.sh
+  [ -f data/multi30k/train.links ] && [ -f data/multi30k/test_2016_flickr.links ] || bash scripts/align_reference.sh
   texts=--no-texts  # its sentences are not this project's to pass on
 fi
 mkdir -p runs docs/sweeps

@@ -1,6 +1,6 @@
 """scripts/align_reference.py: words keep their numbers, and the aligner's links are those of the demo corpus."""
 
-import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -14,13 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("align_reference", ROOT / "scripts" / "align_reference.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("align_reference")
 
 
 def test_words_lose_what_clings_to_them_and_keep_their_number(script: ModuleType) -> None:

@@ -1,6 +1,6 @@
 """scripts/documents.py: what counts as the right pronoun."""
 
-import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -12,13 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def documents() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("documents", ROOT / "scripts" / "documents.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def documents(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("documents")
 
 
 def test_a_pronoun_is_right_where_it_is_the_references_and_there_is_no_other(documents: ModuleType) -> None:

@@ -1,8 +1,8 @@
 """scripts/layer_costs.py at tiny sizes: what it prints and writes."""
 
-import importlib.util
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -16,13 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("layer_costs", ROOT / "scripts" / "layer_costs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("layer_costs")
 
 
 def rows(page: str, head: str) -> dict[str, list[str]]:

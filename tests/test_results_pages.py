@@ -1,8 +1,8 @@
 """docs/results: tables are those of the kept sweeps, the page that gathers them is up to date, scripts fill it."""
 
-import importlib.util
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -15,18 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 
 
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
-def results() -> ModuleType:
-    return load("results")
+def results(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("results")
 
 
 @pytest.fixture
@@ -74,8 +65,8 @@ def test_pages_are_gathered_by_title_and_first_sentence(results: ModuleType, tmp
     assert lines[-2:] == ["- [First](results/a.md): What is it?", "- [Second](results/b.md): It has links et al. 2017."]
 
 
-def test_speeds_are_put_into_their_page() -> None:
-    bench = load("bench")
+def test_speeds_are_put_into_their_page(load_script: Callable[[str], ModuleType]) -> None:
+    bench = load_script("bench")
     speed = {"tokens_per_second": 1234.5, "flops_per_token": 5.2e7, "limit": 2.1e12, "share": 0.125}
     page = bench.write(bench.PAGE.read_text(encoding="utf-8"), {"as it is": dict.fromkeys(bench.NAMES, speed)})
     rows = re.findall(r"^\| (?!attention|---)(.*) \|$", page, flags=re.MULTILINE)

@@ -1,7 +1,7 @@
 """The zoo: a config for every kind, and a page that is what its kept results say."""
 
-import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -23,13 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def zoo() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("zoo", ROOT / "scripts" / "zoo.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def zoo(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("zoo")
 
 
 def test_every_mechanism_variant_score_and_normalizer_is_in_the_zoo(zoo: ModuleType) -> None:

@@ -1,7 +1,7 @@
 """From YAML and `--set` to a `Config`, and back; every error of a file is told at once."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from difflib import get_close_matches
 from pathlib import Path
@@ -154,13 +154,23 @@ def _blame(problem: Problem, touched: list[str]) -> str:
 
 def with_absolute_paths(section: _Model, folder: Path) -> _Model:
     """The section with relative paths made absolute: from the working directory where they exist, else from FOLDER."""
+    return _with_paths(section, lambda path: _absolute(path, folder))
+
+
+def with_relative_paths(section: _Model) -> _Model:
+    """The section with paths beneath the working directory made relative to it, for use on another machine."""
+    here = Path.cwd()
+    return _with_paths(section, lambda path: path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _with_paths(section: _Model, change: Callable[[Path], Path]) -> _Model:
     changes: dict[str, object] = {}
     for name in type(section).model_fields:
         value = getattr(section, name)
         if isinstance(value, Path):
-            changes[name] = _absolute(value, folder)
+            changes[name] = change(value)
         elif isinstance(value, BaseModel):
-            changes[name] = with_absolute_paths(value, folder)
+            changes[name] = _with_paths(value, change)
     return section.model_copy(update=changes)
 
 

@@ -8,13 +8,15 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from nmt.checkpoint import RunFolder
+from nmt.config.load import dump_config, with_relative_paths
 from nmt.errors import CheckpointError
-from nmt.files import replacing
+from nmt.files import replacing, write_text
 from nmt.sweep.folder import Record, SweepFolder
 
-_NUMBERS = ("config.yaml", "metrics.jsonl", "test.scores.json", "test.ref.links")
+_NUMBERS = ("metrics.jsonl", "test.scores.json", "test.ref.links")
 _TEXTS = ("test.hyp", "alignments/test.hyp.jsonl")
-"""Files of a run, meta.json aside: what it was and what it came to; and what tells of the test's sentences."""
+"""Files of a run, config and meta.json aside: what it came to; and what tells of the sentences of the test."""
 
 
 def keep_results(folder: SweepFolder, to: Path, *, texts: bool = True) -> SweepFolder:
@@ -50,6 +52,8 @@ def _keep_run(folder: SweepFolder, kept: SweepFolder, record: Record, texts: boo
             _copy(file, to / name)
         else:
             (to / name).unlink(missing_ok=True)
+    # Paths as another machine can have them.
+    write_text(to / "config.yaml", dump_config(with_relative_paths(RunFolder(run).config())))
     _copy(run / "meta.json", to / "meta.json")  # last: where it is, all of it is
 
 

@@ -8,8 +8,9 @@ import os
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from nmt.config.load import differences
+from nmt.config.load import differences, with_absolute_paths
 from nmt.errors import NmtError
 from nmt.sweep.child import Child
 from nmt.sweep.folder import Record, State, SweepFolder
@@ -142,7 +143,7 @@ class Worker:
         except NmtError as error:
             self._fail(claim, str(error))
             return
-        others = differences(result.config, claim.run.config)
+        others = differences(with_absolute_paths(result.config, Path()), claim.run.config)
         if others:  # brought here from elsewhere, or left by an earlier sweep
             self._fail(claim, f"{result.folder.path}: a run with another {', '.join(others)}; move it away")
             return

@@ -74,7 +74,10 @@ def test_without_texts_no_sentence_is_in_the_copy(swept: SweepFolder, tmp_path: 
 
 
 @pytest.mark.usefixtures("quick")
-def test_elsewhere_a_sweep_goes_on_from_what_was_kept(write_sweep: Write, tmp_path: Path) -> None:
+def test_elsewhere_a_sweep_goes_on_from_what_was_kept(
+    write_sweep: Write, tmp_path: Path, corpus: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(corpus.folder)
     plan = load_plan(write_sweep(**FOUR))
     here = SweepFolder(tmp_path / "here")
     worker = open_sweep(plan, here.path, resume=False)
@@ -82,6 +85,13 @@ def test_elsewhere_a_sweep_goes_on_from_what_was_kept(write_sweep: Write, tmp_pa
     before = {name for name, row in rows.items() if row.state == "done"}
     assert before == {"dropout0.1-seed1", "dropout0.3-seed1"}  # each setting once before any has its second seed
     there = keep_results(here, tmp_path / "there")
+    shutil.copytree(corpus.folder, tmp_path / "machine")  # where the texts lie at another place
+    monkeypatch.chdir(tmp_path / "machine")
+    for name in before:
+        assert str(corpus.folder) not in (there.run(name) / "config.yaml").read_text(encoding="utf-8")
+    text = (tmp_path / "tiny.yaml").read_text(encoding="utf-8")
+    (tmp_path / "tiny.yaml").write_text(text.replace(f"{corpus.folder}/", ""), encoding="utf-8")
+    plan = load_plan(tmp_path / "sweep.yaml")
     rows = finish(open_sweep(plan, there.path, resume=True))
     assert {row.state for row in rows.values()} == {"done"}
     for run in plan.grid():

@@ -1,8 +1,9 @@
 """The sweeps in configs/sweeps load, and expand to the runs that they promise."""
 
-import importlib.util
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -19,20 +20,10 @@ def _from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def kinds() -> list[str]:
-    """The names of the zoo."""
-    spec = importlib.util.spec_from_file_location("zoo", ROOT / "scripts" / "zoo.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return list(module.KINDS)
-
-
-def test_attention_has_every_kind_of_the_zoo_as_in_its_own_config() -> None:
+def test_attention_has_every_kind_of_the_zoo_as_in_its_own_config(load_script: Callable[[str], ModuleType]) -> None:
     runs = load_plan(SWEEPS / "attention.yaml").grid()
     seeds = Counter(run.choices["attention"] for run in runs)
-    assert list(seeds) == kinds()
+    assert list(seeds) == list(load_script("zoo").KINDS)
     assert sorted(name for name, count in seeds.items() if count == 2) == ["bahdanau", "local_p", "luong", "multihead"]
     assert set(seeds.values()) == {1, 2}
     for run in runs:
