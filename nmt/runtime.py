@@ -44,6 +44,12 @@ def products_in(dtype: torch.dtype | None, device: torch.device) -> AbstractCont
     return torch.autocast(device.type, dtype=dtype or torch.bfloat16, enabled=dtype is not None)
 
 
+def threads() -> str:
+    """How many threads compute, for people: `1 thread`, `2 threads`."""
+    count = torch.get_num_threads()
+    return f"{count} thread{'' if count == 1 else 's'}"
+
+
 def prepare_process() -> None:
     """Settings that change speed, not results.
 

@@ -63,7 +63,7 @@ def _entmax() -> ModuleType:
     except ImportError as error:
         raise ConfigError(
             "model.attention.normalizer: sparsemax and entmax15 need the package entmax, which is missing: "
-            'pip install "nmt[entmax]", or take softmax'
+            "pip install entmax, or take softmax"
         ) from error
     package: ModuleType = entmax
     return package

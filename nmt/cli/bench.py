@@ -48,15 +48,13 @@ def bench(
     With --config the model's sizes and the number of pieces are the file's, and the options for them do not count.
     """
     _check(kinds or [], configs or [], hidden, precision)
-    import torch
-
     from nmt.experiment.bench import training_speed
-    from nmt.runtime import choose_device
+    from nmt.runtime import choose_device, threads
     from nmt.runtime import precision as precision_of
 
     chosen = choose_device(device)
     dtype = precision_of(precision, chosen)
-    where = f"{'bfloat16' if dtype else 'float32'} on {chosen.type}, {torch.get_num_threads()} threads"
+    where = f"{'bfloat16' if dtype else 'float32'} on {chosen.type}, {threads()}"
     if configs:
         models = _models_of(configs)
         tell(f"{where}; {sentences} sentences a batch")

@@ -1,5 +1,6 @@
 """`nmt sweep`: many trainings from one YAML, side by side, and their comparison at the end."""
 
+import shlex
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -55,13 +56,12 @@ def sweep(
         _show(stages, watched(plan))
         stopped = interrupted()
     if stopped:
-        tell(f"ended: interrupted; go on with: nmt sweep --resume --config {config}" + _output_option(folder))
+        options: dict[str, object] = {"--config": config, "--output": folder}
+        options |= {"--jobs": jobs if jobs > 1 else None, "--device": device if device != "auto" else None}
+        given = [part for name, value in options.items() if value is not None for part in (name, str(value))]
+        tell(f"ended: interrupted; go on with: {shlex.join(['nmt', 'sweep', '--resume', *given])}")
         raise typer.Exit(130)
     write_report(path)
-
-
-def _output_option(folder: Path | None) -> str:
-    return "" if folder is None else f" --output {folder}"
 
 
 def _show(stages: "Iterable[list[Row]]", score: str) -> None:

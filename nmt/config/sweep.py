@@ -13,14 +13,16 @@ ObjectiveName = Literal[
 
 
 class RangeSection(Section):
-    """Numbers from which a search draws; whole ones where both ends are whole."""
+    """Numbers from which a search draws; whole ones where both ends are whole, and the step, if there is one."""
 
     low: float
     """The lowest."""
     high: float
     """The highest."""
+    step: Annotated[float, Field(gt=0)] | None = None
+    """Draw low, low + step, low + 2 step and so on up to high alone: even numbers, or multiples of the heads."""
     log: bool = False
-    """Draw evenly on a logarithmic scale, for what spans powers of ten; low is then above 0."""
+    """Draw evenly on a logarithmic scale, for what spans powers of ten; low is then above 0, and there is no step."""
 
     @model_validator(mode="after")
     def _ends(self) -> "RangeSection":
@@ -28,6 +30,11 @@ class RangeSection(Section):
             raise ValueError(f"low {self.low:g} must be below high {self.high:g}")
         if self.log and self.low <= 0:
             raise ValueError(f"low {self.low:g} must be above 0 where log is true")
+        if self.log and self.step is not None:
+            raise ValueError("step: log draws between the ends; leave step or log out")
+        steps = (self.high - self.low) / (self.step or 1)
+        if self.step is not None and abs(steps - round(steps)) > 1e-9 * steps:
+            raise ValueError(f"step {self.step:g} does not lead from low {self.low:g} to high {self.high:g}")
         return self
 
 
@@ -76,7 +83,7 @@ class SweepSection(Section):
     set: dict[str, Any] = Field(default_factory=dict)
     """Changes to it that all runs share: dotted key to value."""
     axes: dict[str, Any] = Field(default_factory=dict)
-    """Dotted key to its list of values; for random and tpe also to {low, high, log}."""
+    """Dotted key to its list of values; for random and tpe also to {low, high, step, log}."""
     variants: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
     """Axis to its named variants, each of them dotted keys and their values; `seeds` beside the keys replaces those of
     the sweep for this variant."""

@@ -41,7 +41,7 @@ class _Follower:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise ConfigError(
-                '--tensorboard needs the package tensorboard, which is missing: pip install "nmt[tensorboard]", or '
+                "--tensorboard needs the package tensorboard, which is missing: pip install tensorboard, or "
                 "leave the option out; metrics.jsonl has the same numbers"
             ) from None
         self._make_writer = SummaryWriter

@@ -23,7 +23,7 @@ from nmt.experiment.interrupt import stop_on_interrupt
 from nmt.experiment.run import Run, model_of
 from nmt.experiment.texts import Texts, examples_of, learn_tokenizers, read_texts, training_examples, write_held_out
 from nmt.model.seq2seq import Seq2Seq
-from nmt.runtime import choose_device, environment, precision, prepare_process
+from nmt.runtime import choose_device, environment, precision, prepare_process, threads
 from nmt.training.logging import TrainingLog, forget_after
 from nmt.training.loop import Failed, Finished, Limits, Logged, Plan, Progress, Validated, train
 from nmt.training.loss import TokenScores, token_scores
@@ -179,7 +179,7 @@ class _Training:
         how = "bfloat16" if self.dtype is torch.bfloat16 else "float32"
         log.line(
             f"model: {count:,} parameters, attention {config.model.attention.type}, {pieces} pieces; {how} on "
-            f"{self.device.type}, {torch.get_num_threads()} threads"
+            f"{self.device.type}, {threads()}"
         )
         self.folder.update_meta(parameters=count, precision=how)
         warmup, last = config.training.warmup, config.training.max_steps

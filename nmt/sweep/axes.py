@@ -26,7 +26,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Axis:
-    """A list of choices; or, in a search, a range of numbers, whose two ends then stand as its choices."""
+    """A list of choices; or, in a search, a range of numbers, of which some that are to be checked stand as choices."""
 
     name: str
     where: str
@@ -103,9 +103,12 @@ def _axis(key: str, values: object, sampler: str) -> Axis | str:
             return f"{where}: {'; '.join(map(str, found))}"
         if sampler == "grid":
             return f"{where}: a range is for sampler random or tpe; give grid a list of values"
-        ends = [values["low"], values["high"]]
-        choices = tuple(_value(key, where, end, f"{end:g}") for end in ends)
-        return Axis(key, where, choices, found, whole=all(type(end) is int for end in ends))
+        whole = all(type(values[end]) is int for end in ("low", "high", "step") if values.get(end) is not None)
+        checked = [values["low"], values["high"]]
+        if whole or found.step is not None:  # the second tells whether all of a kind, such as odd numbers, are wrong
+            checked.insert(1, values["low"] + (values.get("step") or 1))
+        choices = tuple(_value(key, where, one, f"{one:g}") for one in dict.fromkeys(checked))
+        return Axis(key, where, choices, found, whole)
     if not isinstance(values, list):
         return f"{where}: {_label(values)} is no list of values; write [{_label(values)}], or a range {{low, high}}"
     if not values:
@@ -135,10 +138,18 @@ def _doubles(axes: list[Axis]) -> Iterator[str]:
                 yield f"{key}: is set by {owners[key].where} and by {axis.where}; the one would undo the other"
 
 
-def slug(choice: Choice, axis: Axis) -> str:
-    """What a choice adds to the name of a run: letters, digits, '.', '_' and '-' alone, told apart on its axis."""
-    is_value = list(choice.changes) == [axis.name]
-    key = axis.name.rsplit(".", 1)[-1] if is_value else ""
-    names = [re.sub(r"[^A-Za-z0-9._-]+", "_", key + one.label).strip("_-.")[:_LONGEST_LABEL] for one in axis.choices]
+def slug(choice: Choice, axis: Axis, key: str) -> str:
+    """What a choice adds to the name of a run: letters, digits, '.', '_' and '-' alone, told apart on its axis.
+
+    `key` is the short name of the axis, which stands before a value; of variants the label says enough.
+    """
+    before = key if list(choice.changes) == [axis.name] else ""
+    names = [_safe(before + one.label)[:_LONGEST_LABEL] for one in axis.choices]
     place = axis.choices.index(choice)
-    return names[place] if names[place] and names.count(names[place]) == 1 else f"{key or axis.name}{place + 1}"
+    if names[place] and names.count(names[place]) == 1:
+        return names[place]
+    return f"{_safe(key) or 'choice'}{place + 1}"
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("_-.")

@@ -22,7 +22,9 @@ class Child:
     """An `nmt train` that trains a run, or goes on with it where it was stopped."""
 
     def __init__(self, run: PlannedRun, folder: SweepFolder, lock: IO[str], *, threads: int, device: str) -> None:
-        self._lock, self._asked = lock, 0
+        self._lock = lock
+        self.asked = 0
+        """How often it was asked to stop."""
         trial, path = folder.trial(run.name), folder.run(run.name)
         self._output = trial / "output.txt"
         config = trial / "config.yaml"
@@ -53,8 +55,8 @@ class Child:
 
     def interrupt(self, times: int = 1) -> None:
         """Ask it to save and stop, as Ctrl-C does, where it has not been asked so often; twice: to stop at once."""
-        while self._asked < times and self._process is not None and self._process.poll() is None:
-            self._asked += 1
+        while self.asked < times and self._process is not None and self._process.poll() is None:
+            self.asked += 1
             self._process.send_signal(signal.SIGINT)
 
     def wait(self, seconds: float) -> None:
@@ -72,7 +74,11 @@ class Child:
 
     def was_interrupted(self) -> bool:
         """Whether it ended as it was asked to."""
-        return self._process is not None and self._asked > 0 and self._process.returncode != 0
+        return self._process is not None and self.asked > 0 and self._process.returncode != 0
+
+    def was_stopped(self) -> bool:
+        """Whether it saved and ended because somebody asked it to, this process or another."""
+        return self._process is not None and self._process.returncode == INTERRUPTED
 
     def failure(self) -> str | None:
         """Why it failed, in one line; None where it did not."""

@@ -64,9 +64,10 @@ class SweepFolder:
                 f"{self.path}: there is a sweep already; go on with it, or work on it beside another process "
                 f"(--resume), or name another folder (--output)"
             )
-        # A beginning that failed, for want of a database say, has left its lock.
+        # A beginning that failed, for want of a database say, or was stopped, has left its lock and a state of no runs.
+        left = {self.lock_file.name, *(f"{self.database.name}{end}" for end in ("", "-journal", "-wal", "-shm"))}
         found = {one.name for one in self.path.iterdir()} if self.path.is_dir() else set()
-        if self.path.is_file() or found - {self.lock_file.name}:
+        if self.path.is_file() or found - left:
             raise CheckpointError(f"{self.path}: holds files but no sweep; name another folder with --output")
 
     def describe(self, **entries: object) -> None:

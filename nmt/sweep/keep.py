@@ -8,11 +8,11 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from nmt.checkpoint import RunFolder
 from nmt.config.load import dump_config, with_relative_paths
-from nmt.errors import CheckpointError
+from nmt.errors import CheckpointError, NmtError
 from nmt.files import replacing, write_text
 from nmt.sweep.folder import Record, SweepFolder
+from nmt.sweep.results import read_result
 
 _NUMBERS = ("metrics.jsonl", "test.scores.json", "test.ref.links")
 _TEXTS = ("test.hyp", "alignments/test.hyp.jsonl")
@@ -37,15 +37,19 @@ def keep_results(folder: SweepFolder, to: Path, *, texts: bool = True) -> SweepF
         with folder.alone():  # of a grid it can be made again: which runs there are, is in the YAML
             _copy(folder.database, kept.database)
     for record in folder.records():
+        state = record.state if record.state != "running" else "waiting"  # what runs here runs nowhere else
         if record.state == "done":
-            _keep_run(folder, kept, record, texts)
-        # What runs here runs nowhere else.
-        kept.write(replace(record, state="waiting") if record.state == "running" else record)
+            try:
+                _keep_run(folder, kept, record, texts)
+            except NmtError:  # missing here or damaged, as the report says; what was kept earlier stays
+                state = "done" if kept.run(record.name).joinpath("meta.json").exists() else "waiting"
+        kept.write(replace(record, state=state))
     return kept
 
 
 def _keep_run(folder: SweepFolder, kept: SweepFolder, record: Record, texts: bool) -> None:
     run, to = folder.run(record.name), kept.run(record.name)
+    config = read_result(record, folder).config
     for name in (*_NUMBERS, *_TEXTS):
         file = run / name
         if file.exists() and (texts or name not in _TEXTS):
@@ -53,7 +57,7 @@ def _keep_run(folder: SweepFolder, kept: SweepFolder, record: Record, texts: boo
         else:
             (to / name).unlink(missing_ok=True)
     # Paths as another machine can have them.
-    write_text(to / "config.yaml", dump_config(with_relative_paths(RunFolder(run).config())))
+    write_text(to / "config.yaml", dump_config(with_relative_paths(config)))
     _copy(run / "meta.json", to / "meta.json")  # last: where it is, all of it is
 
 

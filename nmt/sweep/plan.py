@@ -4,16 +4,18 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from nmt.config.dialect import parse_yaml
 from nmt.config.load import in_lines, read_yaml_text, set_key, validate, with_absolute_paths
 from nmt.config.messages import Problem
-from nmt.config.schema import Config, DataSection
+from nmt.config.schema import Config
 from nmt.config.sweep import SweepSection
 from nmt.errors import ConfigError
 from nmt.sweep.axes import Axis, Choice, check_seeds, read_axes, slug
+from nmt.sweep.names import short_names
 
 _MOST = 20_000
 """Combinations that are checked one by one; a grid of more is no grid that anybody trains."""
@@ -44,11 +46,12 @@ class Plan:
 
     def grid(self) -> list[PlannedRun]:
         """Every combination with every seed, in the order of the file."""
-        return [
-            self.run(self._name(choices, seed), choices, seed)
-            for choices in _combinations(self.axes)
-            for seed in self.seeds_of(choices)
-        ]
+        each = [(choices, seed) for choices in _combinations(self.axes) for seed in self.seeds_of(choices)]
+        names = [self._name(choices, seed) for choices, seed in each]
+        for place, name in enumerate(names):
+            if names.count(name) > 1:  # a-b with c, and a with b-c
+                names[place] = f"{name}-{place}"
+        return [self.run(name, choices, seed) for name, (choices, seed) in zip(names, each, strict=True)]
 
     def run(self, name: str, choices: Sequence[Choice], seed: int) -> PlannedRun:
         """The run of one combination. Raises ConfigError where it is none (in a search: between a range's ends)."""
@@ -74,7 +77,8 @@ class Plan:
         return with_absolute_paths(found, self.folder) if isinstance(found, Config) else found
 
     def _name(self, choices: Sequence[Choice], seed: int) -> str:
-        parts = [slug(choice, axis) for choice, axis in zip(choices, self.axes, strict=True)]
+        keys = short_names([axis.name for axis in self.axes])
+        parts = [slug(choice, axis, keys[axis.name]) for choice, axis in zip(choices, self.axes, strict=True)]
         return "-".join([*parts, f"seed{seed}"])
 
 
@@ -190,24 +194,37 @@ class _Check:
         )
 
     def _beyond_schema(self, config: Config) -> list[Problem]:
-        """Files that are not there, and a test that the objective needs."""
+        """Files and packages that are not there, and a test that the objective needs."""
         objective, data = self._plan.objective, config.data
-        problems = _missing_files(data)
+        problems = [*_missing_files(config), *_missing_packages(config)]
         if objective.startswith("test_") and data.test is None and data.hold_out is None:
             hint = "needs a test text: give data.test, or take another objective"
             problems.append(Problem("search.objective", f"{objective} {hint}"))
         elif objective == "test_aer" and (data.test is None or data.test.alignment is None):
             hint = "needs gold links: give data.test.alignment, or take another objective"
             problems.append(Problem("search.objective", f"{objective} {hint}"))
+        elif objective == "test_aer" and config.model.attention.type == "none":
+            problems.append(Problem("model.attention", "none makes no links, which test_aer judges runs by"))
         return problems
 
 
-def _missing_files(section: DataSection) -> list[Problem]:
-    data = section.model_dump(exclude_none=True)
-    files = {
+def _missing_files(config: Config) -> list[Problem]:
+    data, guided = config.data.model_dump(exclude_none=True), config.training.guided_alignment
+    files: dict[str, Path] = {
         f"data.{part}.{side}": file for part in ("train", "valid", "test") for side, file in data.get(part, {}).items()
     }
+    if guided is not None:
+        files["training.guided_alignment.links"] = guided.links
     return [Problem(key, f"{file}: no such file") for key, file in files.items() if not file.exists()]
+
+
+def _missing_packages(config: Config) -> list[Problem]:
+    """The run itself would find it out, but only when it is its turn."""
+    normalizer = getattr(config.model.attention, "normalizer", "softmax")
+    if normalizer == "softmax" or find_spec("entmax") is not None:
+        return []
+    hint = "needs the package entmax, which is missing: pip install entmax, or take softmax"
+    return [Problem("model.attention.normalizer", f"{normalizer} {hint}")]
 
 
 def _lines(plan: Plan, problem: Problem, causes: Mapping[tuple[str, ...], tuple[Choice, ...]]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import numpy as np
 import optuna
 
 from nmt.config.sweep import SearchSection
+from nmt.sweep.axes import Axis, Choice
 from nmt.sweep.plan import PlannedRun
 
 
@@ -26,6 +27,16 @@ def make_pruner(search: SearchSection) -> optuna.pruners.BasePruner:
     if search.pruner == "successive_halving":
         return optuna.pruners.SuccessiveHalvingPruner()
     return optuna.pruners.NopPruner()
+
+
+def suggest(trial: optuna.Trial, axis: Axis) -> Choice:
+    """The choice that the sampler makes for a trial of a search on an axis."""
+    if axis.range is None:
+        return axis.choice(str(trial.suggest_categorical(axis.name, [choice.label for choice in axis.choices])))
+    low, high, step, log = axis.range.low, axis.range.high, axis.range.step, axis.range.log
+    if axis.whole:
+        return axis.choice(trial.suggest_int(axis.name, int(low), int(high), step=int(step or 1), log=log))
+    return axis.choice(trial.suggest_float(axis.name, low, high, step=step, log=log))
 
 
 class _Grid(optuna.samplers.GridSampler):

@@ -16,21 +16,53 @@ def open_sweep(plan: Plan, path: Path, *, resume: bool, jobs: int = 1, device: s
     nothing to go on with, where something is in the way, or where the sweep there is another one.
     """
     folder = SweepFolder(path)
+    if resume or (plan.section.storage is not None and folder.exists()):
+        _check_same(plan, folder)
     if resume:
-        folder.description()
         if plan.section.search.sampler != "grid" and plan.section.storage is None and not folder.database.exists():
             raise CheckpointError(f"{folder.database}: is missing; a search cannot go on without its state")
+        if plan.section.storage is None and not folder.database.exists():
+            _check_runs(plan, folder)  # before there is a database, which would remember this plan
     elif plan.section.storage is None or not folder.exists():
         folder.check_free()
-    study = Study(plan, folder, join=resume or plan.section.storage is not None)
+    # Without a description it was just being begun, here or elsewhere.
+    study = Study(plan, folder, join=resume or plan.section.storage is not None or not folder.exists())
+    _check_runs(plan, folder)
     if resume:
         study.retry_failed()
     if not folder.exists():
-        section, names = plan.section, [axis.name for axis in plan.axes]
-        folder.describe(name=section.name, objective=plan.objective, axes=names, sampler=section.search.sampler)
+        folder.describe(**_description(plan))
     if plan.section.search.sampler == "grid":
         _list(plan, folder)
     return Worker(plan, folder, study, jobs=jobs, device=device)
+
+
+def _description(plan: Plan) -> dict[str, object]:
+    section, axes = plan.section, [axis.name for axis in plan.axes]
+    return {"name": section.name, "objective": plan.objective, "axes": axes, "sampler": section.search.sampler}
+
+
+def _check_same(plan: Plan, folder: SweepFolder) -> None:
+    """Raise CheckpointError where the folder holds another sweep."""
+    before = folder.description()
+    others = [f"{key} {before.get(key)!r}" for key, value in _description(plan).items() if before.get(key) != value]
+    if others:
+        raise CheckpointError(
+            f"{folder.path}: the sweep there has another {', another '.join(others)}; name another folder (--output)"
+        )
+
+
+def _check_runs(plan: Plan, folder: SweepFolder) -> None:
+    """Raise CheckpointError where the folder has runs that a grid does not ask for: they would be in its table."""
+    if plan.section.search.sampler != "grid":
+        return
+    asked = {run.name: dict(run.choices) for run in plan.grid()}
+    strange = [record.name for record in folder.records() if asked.get(record.name) != dict(record.choices)]
+    if strange:
+        raise CheckpointError(
+            f"{folder.path}: has runs that the YAML does not ask for: {', '.join(strange)}; put them back into it, or "
+            f"move their folders away from {folder.path / 'trials'}"
+        )
 
 
 def _list(plan: Plan, folder: SweepFolder) -> None:

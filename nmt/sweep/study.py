@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 from nmt.errors import CheckpointError, ConfigError
-from nmt.sweep.folder import State, SweepFolder
+from nmt.sweep.folder import Record, State, SweepFolder
 from nmt.sweep.metrics import METRICS
 from nmt.sweep.plan import Plan, PlannedRun
 
@@ -30,9 +30,9 @@ try:
     from optuna.trial import FrozenTrial, Trial, TrialState
     from sqlalchemy.exc import SQLAlchemyError
 
-    from nmt.sweep.search import make_pruner, make_sampler
+    from nmt.sweep.search import make_pruner, make_sampler, suggest
 except ImportError:
-    raise ConfigError('nmt sweep needs the package optuna, which is missing: pip install "nmt[sweep]"') from None
+    raise ConfigError("nmt sweep needs the package optuna, which is missing: pip install optuna") from None
 
 BEAT, GRACE = 10, 60
 """Seconds from one sign of life of a trial to the next, and without any until another process may take it up."""
@@ -74,12 +74,15 @@ class Study:
         """How many runs there are to be."""
         self._host = socket.gethostname()
         self._retry = self._new_retry()
-        url = plan.section.storage or f"sqlite:///{folder.database.resolve()}"
+        # Optuna fills in braces.
+        url = plan.section.storage or f"sqlite:///{folder.database.resolve()}".replace("{", "{{").replace("}", "}}")
+        is_file = url.startswith("sqlite")
         self._where = re.sub(r"(?<=://)([^:/@]*):[^@]*@", r"\1:***@", plan.section.storage or str(folder.database))
         with self._working():
             self._storage = RDBStorage(
                 url,
-                engine_kwargs={"connect_args": {"timeout": 60}} if url.startswith("sqlite") else None,
+                # A server may have closed a connection since it was used last; a file may be in another's hands.
+                engine_kwargs={"connect_args": {"timeout": 60}} if is_file else {"pool_pre_ping": True},
                 heartbeat_interval=beat,
                 grace_period=grace,
                 heartbeat_stale_trial_callback=self._retry,
@@ -129,12 +132,16 @@ class Study:
     def claim(self) -> Claim | None:
         """Take the next run, if there is one that nobody has taken: first those that somebody did not finish."""
         with self._working():
-            fail_stale_trials(self._study)
             self._take_from_the_dead()
+            fail_stale_trials(self._study)
             if not self._has_more():
                 return None
             trial = self._study.ask()
-            name, run = self._chosen(trial)
+            try:
+                name, run = self._chosen(trial)
+            except ConfigError as error:  # of a search, whose ranges are checked at their ends alone
+                self._refuse(trial, str(error))
+                return None
             others = [one for one in self._trials() if one.number != trial.number and _name(one) == name]
             if any(one.state in (TrialState.RUNNING, TrialState.COMPLETE, TrialState.PRUNED) for one in others):
                 # Two machines may choose one run at once; whoever sees that leaves it.
@@ -153,7 +160,7 @@ class Study:
         trials = self._trials()
         if any(trial.state is TrialState.WAITING and not self._folder.is_held(_name(trial)) for trial in trials):
             return True
-        started = {_name(trial) for trial in trials}
+        started = {name for trial in trials if (name := _name(trial)) and not _is_double(trial)}
         return not any(trial.state is TrialState.WAITING for trial in trials) and len(started) < self.wanted
 
     def _chosen(self, trial: Trial) -> tuple[str, PlannedRun]:
@@ -167,24 +174,30 @@ class Study:
         trial.set_user_attr("run", name)
         # A seed for each trial, so that neither --resume nor a second machine draws the same again.
         self._study.sampler = make_sampler(self._plan.section.search, [], trial.number)
-        choices = []
-        for axis in self._plan.axes:
-            value: Any
-            if axis.range is None:
-                value = trial.suggest_categorical(axis.name, [choice.label for choice in axis.choices])
-            elif axis.whole:
-                value = trial.suggest_int(axis.name, int(axis.range.low), int(axis.range.high), log=axis.range.log)
-            else:
-                value = trial.suggest_float(axis.name, axis.range.low, axis.range.high, log=axis.range.log)
-            choices.append(axis.choice(value))
+        choices = [suggest(trial, axis) for axis in self._plan.axes]
         return name, self._plan.run(name, choices, self._plan.seeds_of(choices)[0])
+
+    def _refuse(self, trial: Trial, reason: str) -> None:
+        """A combination that is no config: a failed run like any other, which was not trained."""
+        reason = "; ".join(line.strip() for line in reason.splitlines())
+        name = trial.user_attrs["run"]
+        choices = {axis: f"{value:.6g}" if isinstance(value, float) else str(value)
+                   for axis, value in trial.params.items()}  # fmt: skip
+        self._folder.write(Record(name, int(name), choices, self._plan.seeds[0], "failed", reason))
+        trial.set_user_attr("reason", reason)
+        self._study.tell(trial, state=TrialState.FAIL)
 
     def _take_from_the_dead(self) -> None:
         """Put back what a process of this machine had taken that is no more: its lock says so at once."""
         for trial in self._trials():
-            mine = trial.user_attrs.get("host") == self._host and "run" in trial.user_attrs
-            if trial.state is TrialState.RUNNING and mine and not self._folder.is_held(_name(trial)):
-                self._study.tell(trial.number, state=TrialState.FAIL)
+            if trial.state is not TrialState.RUNNING or trial.user_attrs.get("host") != self._host:
+                continue
+            if _name(trial) and self._folder.is_held(_name(trial)):
+                self._storage.record_heartbeat(trial._trial_id)  # its training may have outlived its sweep
+                continue
+            # One without a name was killed while it chose.
+            self._study.tell(trial.number, state=TrialState.FAIL)
+            if _name(trial):
                 self._retry(self._study, self._study.trials[trial.number])
 
     def report(self, claim: Claim, step: int, value: float) -> bool:
@@ -255,7 +268,7 @@ class Study:
                 cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
                 driver = f"its driver is missing: pip install {cause.name}"
                 raise CheckpointError(f"{self._where}: the database cannot be used; {driver}") from None
-            except (StorageInternalError, SQLAlchemyError) as error:
+            except (StorageInternalError, SQLAlchemyError, RuntimeError) as error:  # or it is of another Optuna
                 reason = " ".join(str(error.__cause__ or error).split())
                 raise CheckpointError(f"{self._where}: the database cannot be used ({reason[:300]})") from None
             finally:

@@ -9,6 +9,7 @@ from typing import Any
 from nmt.errors import NmtError
 from nmt.sweep.folder import Record, SweepFolder
 from nmt.sweep.metrics import METRICS, VALIDATION
+from nmt.sweep.names import setting_name
 from nmt.sweep.results import Result, read_result
 
 _LIMITS = ("max_steps", "max_epochs", "max_minutes")
@@ -88,6 +89,10 @@ def summarise(folder: SweepFolder) -> Summary:
     groups: dict[tuple[tuple[str, str], ...], tuple[list[Record], list[Result]]] = {}
     for record in records:
         members, results = groups.setdefault(tuple(record.choices.items()), ([], []))
+        double = next((one.record for one in results if one.record.seed == record.seed), None)
+        if double is not None and record.state == "done":  # of a search, which may draw one combination twice
+            left_out.append(f"{record.name}: the same choices and seed as {double.name}")
+            continue
         members.append(record)
         if record.state != "done":
             left_out.append(f"{record.name}: {record.state}" + (f": {record.reason}" if record.reason else ""))
@@ -96,7 +101,7 @@ def summarise(folder: SweepFolder) -> Summary:
             results.append(read_result(record, folder))
         except NmtError as error:
             left_out.append(f"{record.name}: {error}")
-    settings = [Setting(_name(choices, members), dict(choices), members, results)
+    settings = [Setting(setting_name(dict(choices)) or members[0].name, dict(choices), members, results)
                 for choices, (members, results) in groups.items()]  # fmt: skip
     if description["sampler"] != "grid":
         settings = _best_first(settings, description["objective"])
@@ -108,12 +113,6 @@ def _best_first(settings: Sequence[Setting], objective: str) -> list[Setting]:
     means = {setting.name: spread.mean for setting in settings if (spread := setting.spread(objective))}
     sign = -1 if METRICS[objective].higher_is_better else 1
     return sorted(settings, key=lambda setting: (setting.name not in means, sign * means.get(setting.name, 0.0)))
-
-
-def _name(choices: Sequence[tuple[str, str]], members: Sequence[Record]) -> str:
-    """What a setting is called: its choices; of variants, whose axis is no key, the label says enough."""
-    parts = [f"{axis.rsplit('.', 1)[-1]} {label}" if "." in axis else label for axis, label in choices]
-    return ", ".join(parts) or members[0].name
 
 
 def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nmt.sweep.metrics import METRICS
+from nmt.sweep.names import short_names
 from nmt.sweep.summary import Setting, Spread, Summary
 
 
@@ -37,7 +38,7 @@ def make_table(summary: Summary) -> Table:
     for place, setting in enumerate(settings):
         names = [setting.choices[axis] for axis in summary.axes] + ([budgets[place]] if differ else [])
         rows.append([*map(Cell, names), Cell(_runs(setting)), *(column[place] for column in columns)])
-    names = [axis.rsplit(".", 1)[-1] for axis in summary.axes] + (["budget"] if differ else [])
+    names = [*short_names(summary.axes).values()] + (["budget"] if differ else [])
     return Table(names, ["runs", *(METRICS[name].title for name in metrics)], rows, _notes(summary, budgets))
 
 

@@ -7,10 +7,13 @@ import math
 import os
 import time
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nmt.checkpoint import RunFolder
 from nmt.config.load import differences, with_absolute_paths
+from nmt.config.training import TrainingSection
 from nmt.errors import NmtError
 from nmt.sweep.child import Child
 from nmt.sweep.folder import Record, State, SweepFolder
@@ -23,7 +26,7 @@ from nmt.sweep.watch import Watch
 _LOOK, _ASK = 0.3, 2.0
 """Seconds from one look at the own runs to the next, and from one question to the database."""
 _PATIENCE = 60.0
-"""Seconds that a run has for stopping when it is told to stop at once."""
+"""Seconds that a run has for saving, or for stopping, when this process ends."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class Worker:
         self._threads = max(1, cores() // jobs)
         self._watched = watched(plan)
         self._own: dict[str, _Training] = {}
+        self._others: dict[str, tuple[Watch, TrainingSection]] = {}
         self._rows: dict[str, Row] = {}
+        self._stopping = False
 
     def work(self, interrupted: Callable[[], bool]) -> Generator[list[Row]]:
         """Train until every run has ended, here or elsewhere; after an interruption until those here have stopped.
@@ -100,6 +105,7 @@ class Worker:
 
     def _look(self, interrupted: bool) -> None:
         """What have the runs here come to?"""
+        self._stopping = interrupted
         for name, one in list(self._own.items()):
             if interrupted:
                 one.child.interrupt()
@@ -123,15 +129,16 @@ class Worker:
                     one.child.interrupt()
 
     def _end(self, one: _Training) -> None:
+        """Keep what became of a run, and then tell it: what was kept and not told is found when the run is retried."""
         claim = one.claim
         failure = one.child.failure()
         if one.pruned and one.child.was_interrupted():
             reason = f"pruned after step {one.watch.step}: others were better at that step"
-            self._study.pruned(claim, reason)
             self._write(claim, "pruned", reason)
-        elif one.child.was_interrupted():
-            self._study.give_back(claim)
+            self._study.pruned(claim, reason)
+        elif one.child.was_interrupted() or (self._stopping and one.child.was_stopped()):
             self._write(claim, "waiting")
+            self._study.give_back(claim)
         elif failure is not None:
             self._fail(claim, failure)
         else:
@@ -151,12 +158,12 @@ class Worker:
         if value is None or not math.isfinite(value):
             self._fail(claim, f"has no {self._plan.objective}, by which this sweep judges its runs")
             return
-        self._study.done(claim, value)
         self._write(claim, "done")
+        self._study.done(claim, value)
 
     def _fail(self, claim: Claim, reason: str) -> None:
-        self._study.failed(claim, reason)
         self._write(claim, "failed", reason)
+        self._study.failed(claim, reason)
 
     def _record(self, claim: Claim, state: State, reason: str = "") -> Record:
         return Record(claim.run.name, claim.number, claim.run.choices, claim.run.seed, state, reason)
@@ -177,12 +184,24 @@ class Worker:
 
     def _running(self, row: Row) -> Row:
         own = self._own.get(row.name)
-        if own is None:
+        found = (own.watch, own.claim.run.config.training) if own is not None else self._elsewhere(row.name)
+        if found is None:
             return row
-        watch = own.watch
-        left = watch.seconds_left(own.claim.run.config.training)
+        watch, training = found
+        left = watch.seconds_left(training)
         score = watch.validations[max(watch.validations)] if watch.validations else None
         return Row(row.name, row.state, "", watch.step, score, watch.tokens_per_second, left)
+
+    def _elsewhere(self, name: str) -> tuple[Watch, TrainingSection] | None:
+        """What another process has written of a run, where this one can see its folder."""
+        if name not in self._others:
+            run = RunFolder(self._folder.run(name))
+            try:
+                self._others[name] = Watch(run.metrics_file, self._watched), run.config().training
+            except NmtError:  # it has just begun, or lies on another disk
+                return None
+        self._others[name][0].read()
+        return self._others[name]
 
     def _done(self, row: Row) -> Row:
         try:
@@ -198,12 +217,17 @@ class Worker:
         return open_rows or len(self._rows) < self._study.wanted
 
     def _leave(self) -> None:
-        """However it ends, no run stays behind: each is asked once more, and then given back."""
+        """However it ends, no run stays behind: each is asked once more, and then given back.
+
+        One that was not asked before saves what it has; one that is asked twice stops at once.
+        """
+        self._stopping = True
         for one in self._own.values():
-            one.child.interrupt(2)
+            one.child.interrupt(one.child.asked + 1)
         for one in self._own.values():
             one.child.wait(_PATIENCE)
-            self._end(one)
+            with suppress(NmtError):  # a database that is gone; its lock tells the next one that the run is free
+                self._end(one)
             one.child.release()
         self._own = {}
 

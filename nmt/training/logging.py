@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -30,12 +30,13 @@ class TrainingLog:
         self._task: TaskID | None = None
 
     def line(self, text: str) -> None:
-        """A line for people."""
+        """A line for people. Training outlives its terminal, or the reader of its pipe: the file has all lines."""
         print(text, file=self._log, flush=True)
-        if self._bar is not None:
-            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
-        else:
-            print(text, file=sys.stderr, flush=True)
+        with suppress(OSError):
+            if self._bar is not None:
+                self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            else:
+                print(text, file=sys.stderr, flush=True)
 
     def status(self, text: str) -> None:
         """What takes its time now, on the bar."""

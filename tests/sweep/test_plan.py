@@ -10,6 +10,8 @@ import pytest
 from nmt.config.load import parse_config
 from nmt.config.schema import Config
 from nmt.errors import ConfigError
+from nmt.sweep import plan
+from nmt.sweep.names import short_names
 from nmt.sweep.plan import load_plan
 
 Write = Callable[..., Path]
@@ -185,14 +187,77 @@ def test_an_objective_that_no_run_has_is_refused(write_sweep: Write) -> None:
     ]
 
 
+def test_a_missing_package_is_told_of_the_choice_that_needs_it(
+    write_sweep: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_sweep(axes={"model.attention.normalizer": ["softmax", "sparsemax"]})
+    assert len(load_plan(path).grid()) == 2
+    monkeypatch.setattr(plan, "find_spec", lambda name: None)
+    hint = "needs the package entmax, which is missing: pip install entmax, or take softmax"
+    assert mistakes(path) == [f"axes.model.attention.normalizer: sparsemax {hint}"]
+
+
 def test_a_search_draws_from_ranges_whose_ends_are_checked(write_sweep: Write) -> None:
     search = {"sampler": "random", "trials": 3}
-    path = write_sweep(axes={"model.encoder.hidden": {"low": 16, "high": 32}}, search=search)
+    path = write_sweep(axes={"model.encoder.hidden": {"low": 16, "high": 32, "step": 8}}, search=search)
     (axis,) = load_plan(path).axes
     assert axis.whole
     assert axis.choice(24).changes == {"model.encoder.hidden": 24}
     path = write_sweep(axes={"model.dropout": {"low": 0.1, "high": 1.5}}, search=search)
     assert mistakes(path) == ["axes.model.dropout: 1.5 must be below 1"]
+
+
+def test_a_range_whose_kind_of_number_is_wrong_is_told(write_sweep: Write) -> None:
+    search = {"sampler": "random", "trials": 3}
+    path = write_sweep(axes={"model.encoder.hidden": {"low": 16, "high": 32}}, search=search)
+    (line,) = mistakes(path)
+    assert line.startswith("axes.model.encoder.hidden: 17 ")
+    for given, what in (
+        ({"low": 16, "high": 32, "step": 5}, "step 5 does not lead from low 16 to high 32"),
+        ({"low": 1, "high": 9, "step": 2, "log": True}, "step: log draws between the ends; leave step or log out"),
+        ({"low": 1, "high": 9, "step": 0}, "step: 0 must be above 0"),
+    ):
+        (line,) = mistakes(write_sweep(axes={"model.encoder.hidden": given}, search=search))
+        assert what in line
+
+
+def test_links_to_learn_from_are_looked_for(write_sweep: Write) -> None:
+    guided = {"links": "nowhere.links", "weight": 0.1}
+    guided_variants = {"links": {"plain": {}, "guided": {"training.guided_alignment": guided}}}
+    (line,) = mistakes(write_sweep(variants=guided_variants))
+    assert line.startswith("variants.links.guided: training.guided_alignment.links: ")
+    assert line.endswith("nowhere.links: no such file")
+
+
+def test_a_kind_without_links_cannot_be_judged_by_them(write_sweep: Write, corpus: Any) -> None:
+    attention = {"kind": {"none": {"model.attention": {"type": "none"}}, "usual": {}}}
+    path = write_sweep(variants=attention, search={"objective": "test_aer"})
+    assert mistakes(path) == ["variants.kind.none: model.attention: none makes no links, which test_aer judges runs by"]
+
+
+def test_runs_that_would_have_one_name_get_two(write_sweep: Write) -> None:
+    variants = {
+        "a": {"small": {}, "small-deep": {"model.dropout": 0.2}},
+        "b": {"deep-wide": {}, "wide": {"seeds": [1]}},
+    }
+    names = [run.name for run in load_plan(write_sweep(variants=variants)).grid()]
+    assert len(set(names)) == 4
+    assert "small-deep-wide-seed1" in names
+
+
+def test_names_in_other_letters_become_numbers(write_sweep: Write) -> None:
+    variants = {"размер": {"малый": {}, "большой": {"model.encoder.hidden": 32}}}
+    names = [run.name for run in load_plan(write_sweep(variants=variants)).grid()]
+    assert names == ["choice1-seed1", "choice2-seed1"]
+
+
+def test_keys_that_end_alike_are_told_apart(write_sweep: Write) -> None:
+    path = write_sweep(axes={"model.encoder.hidden": [16, 32], "model.decoder.hidden": [16], "model.dropout": [0.1]})
+    assert [run.name for run in load_plan(path).grid()] == [
+        "encoder.hidden16-decoder.hidden16-dropout0.1-seed1",
+        "encoder.hidden32-decoder.hidden16-dropout0.1-seed1",
+    ]
+    assert short_names(["a.b.c", "c", "b.c"]) == {"a.b.c": "a.b.c", "c": "c", "b.c": "b.c"}
 
 
 def test_a_missing_file_is_told_with_the_one_that_was_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The sweeps in configs/sweeps load, and expand to the runs that they promise."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,12 @@ def test_each_has_the_name_of_its_file_which_scripts_rely_on(monkeypatch: pytest
         assert not (ROOT / "configs" / file.name).exists(), "runs/NAME would be both"
 
 
+def test_encoders_are_those_of_their_own_configs() -> None:
+    for run in load_plan(SWEEPS / "encoders.yaml").grid():
+        own = load_config(ROOT / "configs" / f"{run.choices['encoder']}.yaml")
+        assert set(differences(own, run.config)) <= {"name", "training.max_minutes"}, run.name
+
+
 def test_multi30k_gives_each_model_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "_missing_files", lambda data: [])  # the corpus is fetched, not shipped
     runs = load_plan(SWEEPS / "multi30k.yaml").grid()
@@ -63,7 +70,9 @@ def test_multi30k_gives_each_model_the_same_budget(monkeypatch: pytest.MonkeyPat
     transformer = load_config(ROOT / "configs" / "multi30k_transformer.yaml")
     run = next(run for run in runs if run.choices["model"] == "transformer")
     changed = {"name", "data.test.alignment", "training.max_epochs", "training.max_minutes"}
-    assert set(differences(transformer, run.config)) == changed
+    batches = {"training.batch_sentences", "training.warmup", "training.validate_every"}
+    assert set(differences(transformer, run.config)) == changed | batches
+    assert not batches & set(differences(run.config, runs[0].config)), "they are those of the others"
     for name in ("bahdanau", "multihead"):
         plain, guided = (next(run for run in runs if run.choices["model"] == kind) for kind in (name, f"{name}_guided"))
         assert set(differences(plain.config, guided.config)) == {"name", "training.guided_alignment"}
@@ -82,6 +91,6 @@ def test_the_example_in_the_readme_is_a_sweep(tmp_path: Path) -> None:
         "luong-dropout0.1-seed1",
         "luong-dropout0.3-seed1",
     ]
-    search = yaml.replace("# search", "search").replace("  instead of the whole grid", "").replace("[1, 2] ", "[1] ")
+    search = re.sub(r"# (search: {.*}).*", r"\1", yaml).replace("[1, 2] ", "[1] ")
     (tmp_path / "search.yaml").write_text(search.replace(", seeds: [1]}", "}"), encoding="utf-8")
     assert load_plan(tmp_path / "search.yaml").section.search.pruner == "median"
