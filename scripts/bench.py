@@ -16,8 +16,8 @@ from nmt.cli.app import app
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "speed.md"
 PROCESSORS = {
-    "processor as it is (AMX)": {},
-    "AMX left unused (AVX-512 bfloat16)": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"},
+    "processor as it is": {},
+    "AMX left unused": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"},
 }
 """From what the table says to the environment that makes it so."""
 NAMES = {

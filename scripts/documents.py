@@ -94,21 +94,25 @@ def page(runs: Path, picture: Path) -> str:
     majority = 100 * max(count.values()) / count.total()
     return f"""# What the sentences before are worth
 
+How much one or two sentences of context help to choose a pronoun.
+
 ```
 bash scripts/documents.sh
 ```
 
 The documents of the demo corpus: `configs/documents.yaml`, and the same with fewer sentences before or none. Of the
-{count.total()} test sentences with "it", whose German gender only the sentence before decides, each follows nouns of
-all three genders equally often: always taking the same gender would be right in {majority:.1f} %. *Pronouns* is the
-share of translations (beam 5) that have the reference's pronouns and no other; m / f / n are those of each gender.
-*Contrast* is the share of references that are likelier than both translations with the pronouns of the other genders.
+{count.total()} test sentences with "it", whose German gender only the sentence before decides, equally
+many follow nouns of each of the three genders: always taking the same gender would be right in {majority:.1f} %.
+*Pronouns* is the share of translations (beam 5) that have the reference's pronouns and no other; m / f / n are those of
+each gender. *Contrast* is the share of references that are likelier than both translations with the pronouns of the
+other genders.
 
 | looks at | BLEU | pronouns | m / f / n, % | contrast | parameters |
 | --- | --- | --- | --- | --- | --- |
 {rows}
 
 BLEU: `{scores["bleu"]["signature"]}`, all {len([line for line in text.source if line])} test sentences.
+Each was trained once, with one seed. The last row is `configs/documents.yaml` as it is.
 
 Attention over the sentences of a document is blind to their order: of two things that stand there, it cannot tell which
 is the nearer one. The GRU over the sentences' vectors (Yang et al., N16-1174, eq. 8) tells it.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make .venv where it is missing and install nmt into it: bash scripts/setup.sh [EXTRA]
+# Make .venv where it is missing and install nmt into it: bash scripts/setup.sh [EXTRA,EXTRA]
 # NMT_PYTHON may name another Python (3.11 or later).
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -11,7 +11,7 @@ if [ ! -f "$config" ]; then
   exit 2
 fi
 shift
-bash scripts/setup.sh sweep
+bash scripts/setup.sh sweep,entmax
 nmt=.venv/bin/nmt python=.venv/bin/python texts=--texts
 if grep -q data/multi30k/ "$config"; then
   [ -f data/multi30k/train.en ] || "$nmt" data multi30k
@@ -19,7 +19,11 @@ if grep -q data/multi30k/ "$config"; then
   texts=--no-texts  # its sentences are not this project's to pass on
 fi
 mkdir -p runs docs/sweeps
-if [ ! -e "$run" ] && [ -d "$kept" ]; then cp -r "$kept" "$run"; fi
+if [ ! -e "$run" ] && [ -d "$kept" ]; then
+  rm -rf "$run.part"
+  cp -r "$kept" "$run.part"
+  mv "$run.part" "$run"
+fi
 resume=()
 if [ -f "$run/sweep.json" ]; then resume=(--resume); fi
 # However it ends, by Ctrl-C too, what has finished is kept.

@@ -35,7 +35,7 @@ def sweeps(tmp_path: Path, trained: Trained) -> Path:
 def test_pages_are_as_the_kept_sweeps_have_it(results: ModuleType) -> None:
     for page in (DOCS / "results").glob("*.md"):
         text = page.read_text(encoding="utf-8")
-        assert text == results.filled(text, DOCS / "sweeps"), f"{page.name}: python scripts/results.py"
+        assert (text, []) == results.filled(text, DOCS / "sweeps"), f"{page.name}: python scripts/results.py"
     assert (DOCS / "results.md").read_text(encoding="utf-8") == results.gathered(DOCS / "results")
 
 
@@ -47,8 +47,8 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 def test_a_block_is_filled_with_the_table_that_it_names(results: ModuleType, sweeps: Path) -> None:
     page = "before\n<!-- sweep two -->\nold\n<!-- end -->\nbetween\n<!-- sweep two: two -->\n<!-- end -->\nafter\n"
-    filled = results.filled(page, sweeps)
-    assert results.filled(filled, sweeps) == filled
+    filled, missing = results.filled(page, sweeps)
+    assert (missing, results.filled(filled, sweeps)) == ([], (filled, []))
     everything, one = re.findall(r"-->\n(.*?)<!-- end -->", filled, flags=re.DOTALL)
     assert [line.split(" |")[0] for line in everything.splitlines()[2:4]] == ["| one", "| two"]
     assert "Not counted: three-seed1: waiting" in everything
@@ -56,6 +56,22 @@ def test_a_block_is_filled_with_the_table_that_it_names(results: ModuleType, swe
     assert "three" not in one
     assert re.sub(r"(-->\n).*?(<!-- end)", r"\1\2", filled, flags=re.DOTALL).splitlines()[0] == "before"
     assert (filled.startswith("before\n"), filled.endswith("\nafter\n"), "\nbetween\n" in filled) == (True,) * 3
+
+
+def test_a_block_joins_settings_of_several_sweeps(results: ModuleType, sweeps: Path) -> None:
+    (sweeps / "more").symlink_to(sweeps / "two")
+    filled, _ = results.filled("<!-- sweep two: two; more: one, three -->\n<!-- end -->\n", sweeps)
+    rows = [line.split(" |")[0] for line in filled.splitlines() if line.startswith("|")]
+    assert rows == ["| setting", "| ---", "| two", "| one"]
+    assert filled.count("Not counted: three-seed1: waiting") == 1
+
+
+def test_what_is_not_kept_yet_is_told_and_leaves_the_page_as_it_was(results: ModuleType, sweeps: Path) -> None:
+    blocks = [f"<!-- sweep {parts} -->\nold\n<!-- end -->\n" for parts in ("none", "two: four", "two: one; none: one")]
+    page = "".join(blocks)
+    filled, missing = results.filled(page, sweeps)
+    assert filled == page
+    assert [line.split(": ")[0] for line in missing] == ["none", "two", "two"]
 
 
 def test_pages_are_gathered_by_title_and_first_sentence(results: ModuleType, tmp_path: Path) -> None:
@@ -81,7 +97,7 @@ def test_a_script_says_what_it_may_be_given(script: str, tmp_path: Path) -> None
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     wanted = {
-        "sweep.sh": "NAME: one of attention guided_alignment kinds multi30k",
+        "sweep.sh": "NAME: one of attention encoders guided_alignment kinds multi30k",
         "reproduce.sh": "[--resume]; nonsense",
     }
     assert wanted[script] in done.stderr
