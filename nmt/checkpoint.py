@@ -14,8 +14,10 @@ or the new one, never half.
 """
 
 import json
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +124,13 @@ class RunFolder:
 
     def kept_weights(self) -> list[Path]:
         """The files of the weights that validations have kept, in the order of their steps."""
-        return sorted(self.validated.glob("*.safetensors"), key=lambda file: file.stem)
+        return sorted(self.validated.glob("[0-9]*.safetensors"), key=lambda file: file.stem)
+
+    def remove_leftovers(self) -> None:
+        """Remove what a process that was killed while it wrote has left behind; no other one may be writing now."""
+        for folder in (self.path, self.validated, self.state_file.parent):
+            for file in folder.glob(".*.tmp.*"):
+                file.unlink(missing_ok=True)
 
     def keep_weights(self, tensors: Mapping[str, Tensor], step: int, last: int) -> None:
         """Keep a validation's weights, and of earlier ones so many that there are `last`."""
@@ -179,6 +187,36 @@ def check_free(path: Path, *, overwrite: bool) -> None:
             f"{path}: there is a run already; go on with it (--resume), replace it (--overwrite), or name another "
             f"folder (--run)"
         )
+
+
+@contextmanager
+def hold(path: Path) -> Iterator[None]:
+    """Within, no other process of this machine trains in the run folder, which is made where it is missing.
+
+    The lock is on the folder itself, and ends with the process, however that comes about. Raises CheckpointError where
+    another process has it, or the folder cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be made ({error.strerror}); name another with --run") from None
+    try:
+        with suppress(ImportError):  # Windows has no such lock
+            import fcntl
+
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise CheckpointError(
+                    f"{path}: another process is training this run; wait for its end, stop it, or name another folder "
+                    f"with --run"
+                ) from None
+            except OSError:
+                pass  # a file system without locks
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def create_run(path: Path, *, overwrite: bool) -> RunFolder:

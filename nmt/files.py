@@ -20,8 +20,10 @@ def replacing(path: Path) -> Iterator[Path]:
     """A temporary sibling to write to, which takes the place of `path` when the block ends without an exception.
 
     It is flushed to the disk before it is renamed, so that a crash leaves the old file or the new one. The folder is
-    made where it is missing. Raises WriteError where the file cannot be written.
+    made where it is missing. WriteError where the file cannot be written; if it is a folder, before the block.
     """
+    if path.is_dir() or not path.name:
+        raise WriteError(errno.EISDIR, "it is a folder", str(path))
     # The process number keeps two programs apart; the suffix stays last, as matplotlib and others look at it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp{path.suffix}")
     try:
@@ -51,6 +53,17 @@ def _is_about_another(error: OSError, temporary: Path, folder: Path) -> bool:
         return False
     # Where folders are missing, the error names the one that could not be made.
     return Path(str(error.filename)) not in (temporary, folder, *folder.parents)
+
+
+def check_folder(path: Path) -> None:
+    """Raise WriteError where files could not be written into this folder, which need not be there yet."""
+    place = path
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise WriteError(errno.ENOTDIR, "it is no folder", str(place))
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise WriteError(errno.EACCES, os.strerror(errno.EACCES), str(place))
 
 
 def write_text(path: Path, text: str) -> None:

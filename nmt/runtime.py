@@ -3,6 +3,7 @@
 import ctypes
 import platform
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 import torch
@@ -42,6 +43,26 @@ def precision(name: str, device: torch.device) -> torch.dtype | None:
 def products_in(dtype: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:
     """A context in which matrix products run in `dtype`; None leaves them as they are."""
     return torch.autocast(device.type, dtype=dtype or torch.bfloat16, enabled=dtype is not None)
+
+
+def random_state() -> dict[str, torch.Tensor]:
+    """The random generators' state, by their names."""
+    found = {"random.cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        found["random.cuda"] = torch.cuda.get_rng_state()
+    return found
+
+
+def set_random_state(state: Mapping[str, torch.Tensor]) -> None:
+    """Put back what `random_state` found, here or on another machine, which may have had no GPU."""
+    torch.set_rng_state(state["random.cpu"])
+    if torch.cuda.is_available() and "random.cuda" in state:
+        torch.cuda.set_rng_state(state["random.cuda"])
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether a computation failed for want of memory, the GPU's or the machine's."""
+    return isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
 
 
 def threads() -> str:

@@ -47,9 +47,11 @@ class SentenceGru(nn.Module):
         steps, most = sentences_BTKD.shape[1:3]
         lengths_N = mask_BK.sum(dim=1).clamp(min=1).repeat_interleave(steps).cpu()
         packed = nn.utils.rnn.pack_padded_sequence(
-            sentences_BTKD.flatten(0, 1), lengths_N, batch_first=True, enforce_sorted=False
+            sentences_BTKD.flatten(0, 1).float(), lengths_N, batch_first=True, enforce_sorted=False
         )
-        read_NKD, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=most)
+        with torch.autocast(sentences_BTKD.device.type, enabled=False):  # cuDNN's would take float16 for it, unscaled
+            states, _ = self.gru(packed)
+        read_NKD, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=most)
         return read_NKD.view_as(sentences_BTKD)
 
 

@@ -82,6 +82,7 @@ def align(
     links = LinkOptions(threshold, reverse_run, symmetrize)
     files = MapFiles(folder, "self" if own else "alignments", form or ("png" if plot else None), arcs, arrays)
     check(look, texts, links, files, json_output, several=len(run or []) > 1)
+    files.check({"--source": source, "--target": target, "--gold": gold, "--documents": documents})
     if own:
         _look_at_source(chosen_run(run[0] if run else None, device), texts, look, files)
     elif run and len(run) > 1:
@@ -144,7 +145,7 @@ def _align_run(
         return
     unit = texts.unit(look.unit, run)
     sources, targets, gold = texts.read(unit)
-    reverse = links.open_reverse(run, unit, device)
+    reverse = links.open_reverse(run, unit, look.choice, look.layer, device)
     names = names_for_each([run] if reverse is None else [run, reverse], texts.names(sources))
     before = run.before(sources, names[0])
     layers = run.model.decoder.attending_layers

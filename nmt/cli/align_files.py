@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nmt.cli.streams import tell
+from nmt.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nmt.alignment.document import DocumentAlignment
     from nmt.alignment.links import Links
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "pdf", "html")
 """Of pictures; the last is a page of all sentences."""
 
+_OURS = re.compile(
+    r"target\.txt|links(\.forward|\.reverse)?\.txt|document\.jsonl|(alignments|self)\.(.*\.)?(jsonl|npz|html)"
+)
+"""What is written beside pictures, whose names no text has."""
 _MAP = r"(layer\d+|(layer\d+\.)?(head|hop)\d+)"
 
 
@@ -39,6 +44,18 @@ class MapFiles:
     form: str | None
     arcs: bool = False
     arrays: bool = False
+
+    def check(self, inputs: "Mapping[str, Path | None]") -> None:
+        """Raise ConfigError where an input, by its option, would be written over, WriteError where nothing can be."""
+        from nmt.files import check_folder
+
+        folder = self.folder.resolve()
+        for option, path in inputs.items():
+            place = None if path is None else path.resolve()
+            # Several runs write into folders beneath it.
+            if place is not None and folder in (place.parent, place.parent.parent) and _OURS.fullmatch(place.name):
+                raise ConfigError(f"{option} {path}: would be written over; name another folder with --output")
+        check_folder(self.folder)
 
     def write(self, looked: "Looked") -> None:
         """The usual map and each that was asked for, in the place of what was there."""

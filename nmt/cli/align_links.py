@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from nmt.errors import ConfigError
+from nmt.errors import ConfigError, NmtError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,8 +44,10 @@ class LinkOptions:
                     f"direction with --reverse-run"
                 )
 
-    def open_reverse(self, run: "Run", unit: str, device: str) -> "Run | None":
-        """The run of the other direction, if there is one. Raises NmtError where it does not fit."""
+    def open_reverse(
+        self, run: "Run", unit: str, choice: "MapChoice | None", layer: "LayerChoice", device: str
+    ) -> "Run | None":
+        """The run of the other direction, if there is one. NmtError where it does not fit, or has no such map."""
         from nmt.experiment.align import aligning_maps
         from nmt.experiment.linking import check_reverse
         from nmt.experiment.run import open_run
@@ -54,7 +56,10 @@ class LinkOptions:
             return None
         reverse = open_run(self.reverse_run, device)
         check_reverse(run, reverse, unit)
-        aligning_maps(reverse)
+        try:
+            aligning_maps(reverse, _single(choice), layer if isinstance(layer, int) else None)
+        except NmtError as error:
+            raise ConfigError(f"--reverse-run {self.reverse_run}: {error}") from None
         return reverse
 
     def above_threshold(self, alignments: "list[SentenceAlignment]") -> "list[SentenceAlignment]":
@@ -92,11 +97,16 @@ class LinkOptions:
             self.heuristic or _USUAL_HEURISTIC,
             unit=unit,
             threshold=self.threshold,
-            choice=None if choice is None or choice.which == "all" else choice,
+            choice=_single(choice),
             layer=None if layer == "all" else layer,
             before=reverse.before(aligned.targets, names),
         )
         return replace(aligned, alignments=both.alignments), {"forward": both.forward, "reverse": both.reverse}
+
+
+def _single(choice: "MapChoice | None") -> "MapChoice | None":
+    """The one map that links are read from; of all of them the usual one."""
+    return None if choice is None or choice.which == "all" else choice
 
 
 def print_links(

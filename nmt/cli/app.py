@@ -4,6 +4,7 @@ Nothing here, nor at the top of a command's file, may import torch: it takes sec
 """
 
 import errno
+import io
 import os
 import sys
 import warnings
@@ -30,6 +31,7 @@ from nmt.errors import NmtError
 from nmt.files import WriteError
 
 _INTERRUPTED = 130
+_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 _PIPE_CLOSED = 141  # what a shell reports of any program whose reader went away
 
 # Typer does not publish it, and where it lies depends on Typer's version.
@@ -62,9 +64,22 @@ class _Program(TyperGroup):
             if error.filename is not None:  # a place that this user or this machine does not have
                 _complain(f"{error.filename}: {error.strerror}")
                 raise typer.Exit(2) from None
-            if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            if error.errno not in _OF_OUTPUT:
                 raise
             raise typer.Exit(_give_up_output(error)) from None
+        except (MemoryError, RuntimeError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            _complain(
+                "there is not enough memory: lower --batch-size or --beam, split long lines, or take a smaller model"
+            )
+            raise typer.Exit(2) from None
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """As `nmt.runtime` has it, without torch."""
+    names = ("MemoryError", "OutOfMemoryError", "_ArrayMemoryError")
+    return type(error).__name__ in names or "DefaultCPUAllocator" in str(error)
 
 
 app = typer.Typer(
@@ -109,6 +124,8 @@ def _options(
 def main() -> None:
     """Run the program with the arguments of this process, and end the process."""
     warnings.showwarning = _show_warning
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as all text that is read, whatever the locale
     try:
         app(prog_name="nmt")
     except KeyboardInterrupt:  # before or after a command, where `_Program` does not look
@@ -119,7 +136,8 @@ def main() -> None:
 
 
 def _complain(message: str) -> None:
-    print(f"nmt: {message}", file=sys.stderr)
+    if sys.stderr is not None:
+        print(f"nmt: {message}", file=sys.stderr)
 
 
 def _refuse(error: Any) -> Exception:

@@ -20,19 +20,18 @@ def input_lines(path: Path | None) -> list[str]:
 
     if path is not None:
         return read_lines(path)
+    _require_stdin()
     if sys.stdin.isatty():
         tell("reading from the terminal; end with Ctrl-D")
     return split_lines(_decoded(sys.stdin.buffer.read()).removeprefix("\ufeff"))
 
 
-def lines_as_they_come(path: Path | None) -> Iterator[list[str]]:
-    """The lines of a file, or of stdin while they are being written: each time those that have arrived.
+def lines_as_they_come() -> Iterator[list[str]]:
+    """The lines of stdin while they are being written: each time those that have arrived.
 
     A terminal is asked for each line. Where a line is not UTF-8, those before it come first, then DataError.
     """
-    if path is not None:
-        yield input_lines(path)
-        return
+    _require_stdin()
     number = 1
     for arrived in _arrived():
         lines, wrong = [], None
@@ -47,6 +46,11 @@ def lines_as_they_come(path: Path | None) -> Iterator[list[str]]:
         yield lines
         if wrong:
             raise wrong
+
+
+def _require_stdin() -> None:
+    if sys.stdin is None:  # closed before this process began
+        raise DataError("stdin: is closed; give a file, or a pipe")
 
 
 def _arrived() -> Iterator[list[bytes]]:
@@ -88,6 +92,10 @@ def output(path: Path | None) -> Iterator[Callable[[str], None]]:
         return
     from nmt.files import replacing
 
+    if path.exists() and not path.is_file() and not path.is_dir():  # a device, or a pipe with a name
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            yield _writer(file)
+        return
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         yield _writer(file)
 
@@ -98,4 +106,6 @@ def _writer(file: TextIO) -> Callable[[str], None]:
 
 def tell(message: str) -> None:
     """A line about what is being done, apart from the results."""
+    if sys.stderr is None:  # closed; print would take stdout
+        return
     print(message, file=sys.stderr, flush=True)

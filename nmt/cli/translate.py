@@ -136,10 +136,10 @@ def translate(
     translator = runs[0].translator(
         changes, seed=seed, sampling=sampling, draw_attention=sample_attention, others=runs[1:]
     )
-    _check(translator.settings, nbest, diversity_penalty)
-    before = _before(runs, source, documents)
+    _check(translator.settings, nbest, diversity_penalty, draw=draw and not any(run.has_weights for run in runs))
+    text, before = _text(runs, source, documents)
     with output(target) as write:
-        for line in _lines(translator, runs, source, starts, before, nbest or 1, render):
+        for line in _lines(translator, runs, text, starts, before, nbest or 1, render):
             write(line)
 
 
@@ -180,8 +180,12 @@ def _sampling(sample: bool, drawn: Mapping[str, Any], searched: Mapping[str, Any
     return Sampling(**drawn) if sample else None
 
 
-def _check(settings: "SearchSettings", nbest: int | None, diversity_penalty: float | None) -> None:
-    """Raises ConfigError on what the search, with the run's settings, has no use for."""
+def _check(
+    settings: "SearchSettings", nbest: int | None, diversity_penalty: float | None, *, draw: bool | None
+) -> None:
+    """Raises ConfigError on what the search, with the run's settings, has no use for; `draw`: what cannot be drawn."""
+    if draw:
+        raise ConfigError("--draw: the attention of this run is none, which has no weights to draw; leave it out")
     if nbest is not None and nbest > settings.beam:
         raise ConfigError(f"--nbest {nbest}: is above the beam, {settings.beam}; lower it, or give --beam {nbest}")
     if diversity_penalty is not None and settings.beam_groups == 1:
@@ -204,7 +208,7 @@ def _renderer(form: str, draw: bool | None, target: Path | None) -> "Render":
 
 
 def _on_terminal() -> bool:
-    return sys.stdout.isatty()
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 class _Prefixes:
@@ -225,36 +229,38 @@ class _Prefixes:
         return self.lines[first:total]
 
 
-def _before(runs: "Sequence[Run]", source: Path | None, documents: Path | None) -> _Before:
-    """What tells the sentences before each of the lines that have just arrived, after all those before them."""
+def _text(runs: "Sequence[Run]", source: Path | None, documents: Path | None) -> tuple[list[str] | None, _Before]:
+    """The lines of a file, and what tells the sentences before each of the lines that have just arrived.
+
+    The file is read once, as it may be a pipe.
+    """
     from nmt.data.documents import SentencesBefore, read_names
     from nmt.experiment.run import document_run
 
-    run = document_run(runs)
+    run, lines = document_run(runs), None if source is None else input_lines(source)
     if documents is None:
         walk = SentencesBefore(run.config.data.document_context)
-        return lambda lines: [walk.of(line) for line in lines]
-    if source is None:
+        return lines, lambda arrived: [walk.of(line) for line in arrived]
+    if lines is None or source is None:
         raise ConfigError(f"--documents {documents}: names the lines of a file: give that with --input")
-    lines = input_lines(source)
     names = read_names(documents, lines, source)
     run.before(lines, names)
-    return lambda arrived: run.before(arrived, names)
+    return lines, lambda arrived: run.before(arrived, names)
 
 
 def _lines(
     translator: "Translator",
     runs: "Sequence[Run]",
-    source: Path | None,
+    text: list[str] | None,
     starts: _Prefixes | None,
     before: _Before,
     wanted: int,
     render: "Render",
 ) -> Iterator[str]:
-    """What is to be written, as it is ready."""
+    """What is to be written, as it is ready; without `text`, of what arrives at stdin."""
     number = 0
-    for lines in lines_as_they_come(source):
-        given = None if starts is None else starts.of(number, len(lines), last=source is not None)
+    for lines in lines_as_they_come() if text is None else [text]:
+        given = None if starts is None else starts.of(number, len(lines), last=text is not None)
         for chunk in translator.chunks(lines, wanted, first=number, prefixes=given, before=before(lines)):
             yield from render(runs, chunk, number, wanted)
             number += len(chunk)

@@ -163,6 +163,18 @@ def with_relative_paths(section: _Model) -> _Model:
     return _with_paths(section, lambda path: path.relative_to(here) if path.is_relative_to(here) else path)
 
 
+def paths_of(section: BaseModel, prefix: str = "") -> dict[str, Path]:
+    """Every file that a section names, by its dotted key."""
+    found: dict[str, Path] = {}
+    for name in type(section).model_fields:
+        value = getattr(section, name)
+        if isinstance(value, Path):
+            found[f"{prefix}{name}"] = value
+        elif isinstance(value, BaseModel):
+            found |= paths_of(value, f"{prefix}{name}.")
+    return found
+
+
 def _with_paths(section: _Model, change: Callable[[Path], Path]) -> _Model:
     changes: dict[str, object] = {}
     for name in type(section).model_fields:

@@ -32,12 +32,15 @@ class LinkedFiles(ParallelFiles):
     are what its AER is measured on; those of the validation text, gold or an aligner's, choose alignment.layer."""
 
 
+LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+
+
 class DataSection(Section):
     """The parallel text."""
 
-    source_language: str
+    source_language: LanguageCode
     """Code of the source language, such as en."""
-    target_language: str
+    target_language: LanguageCode
     """Code of the target language; it also chooses sacreBLEU's tokenizer (zh: zh; ja, ko, th, lo, km, my: char)."""
     train: ParallelFiles
     """The text to learn from."""
@@ -92,19 +95,19 @@ class DecodingSection(Section):
     diversity_penalty: Annotated[float, Field(ge=0.0, le=100.0)] = 0.5
     """λ of Vijayakumar et al. 2016, in nats: what a piece costs for each time that earlier groups took it at the same
     step; it steers the search and is no part of a score. Of one group no matter."""
-    length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
+    length_penalty: Annotated[float, Field(ge=0.0, le=50.0)] = 1.0
     """α of Wu et al. 2016: log-probability is divided by ((5 + length) / 6)^α."""
     length_normalization: Literal["wu", "plain"] = "wu"
     """What log-probability is divided by: ((5 + length) / 6)^α (wu), or length^α (plain)."""
     coverage_penalty: Annotated[float, Field(ge=0.0)] = 0.0
     """β of Wu et al. 2016: finished translations lose β for each unit of log attention that a source piece lacks."""
-    max_length_ratio: Annotated[float, Field(gt=0.0)] = 1.5
+    max_length_ratio: Annotated[float, Field(gt=0.0, le=1000.0)] = 1.5
     """A translation has at most ratio × source length + add pieces."""
-    max_length_add: Annotated[int, Field(ge=0)] = 10
+    max_length_add: Annotated[int, Field(ge=0, le=100_000)] = 10
     """See max_length_ratio."""
-    min_length_ratio: Annotated[float, Field(ge=0.0)] = 0.0
+    min_length_ratio: Annotated[float, Field(ge=0.0, le=1000.0)] = 0.0
     """A translation has at least ratio × source length + add pieces."""
-    min_length_add: Annotated[int, Field(ge=0)] = 0
+    min_length_add: Annotated[int, Field(ge=0, le=100_000)] = 0
     """See min_length_ratio."""
     no_repeat_ngram: Positive | None = None
     """No so many pieces in a row are written twice in a translation; null: whatever the model likes."""

@@ -91,6 +91,14 @@ class TrainingSection(Section):
     def _limits(self) -> "TrainingSection":
         if self.max_steps is None and self.max_epochs is None and self.max_minutes is None:
             raise ValueError("no limit is set: give max_steps, max_epochs or max_minutes")
+        if self.min_learning_rate and self.schedule not in ("cosine", "plateau"):
+            raise ValueError(
+                f"min_learning_rate: schedule {self.schedule} has none; take cosine or plateau, or leave it out"
+            )
+        if self.plateau != PlateauSection() and self.schedule != "plateau":
+            raise ValueError(
+                f"plateau: schedule {self.schedule} does not look at it; take schedule plateau, or leave it out"
+            )
         if self.min_learning_rate >= self.learning_rate:
             raise ValueError(
                 f"min_learning_rate {self.min_learning_rate:g} must be below learning_rate {self.learning_rate:g}"

@@ -33,9 +33,9 @@ def read_lines(path: Path) -> list[str]:
     try:
         return split_lines(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        number = content.count(b"\n", 0, error.start) + 1
+        number = error.object.count(b"\n", 0, error.start) + 1  # of the bytes after a byte-order mark, if there is one
         raise DataError(
-            f"{path}:{number}: not UTF-8 (byte 0x{content[error.start]:02x}); convert the file, for example with "
+            f"{path}:{number}: not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file, for example with "
             f"iconv -f latin1 -t utf-8"
         ) from None
 

@@ -17,6 +17,7 @@ Shapes: B sentences still searched, K beam, G groups, V vocabulary, T pieces wri
 sentence b, group g has the places from g K/G on, and a place without a live hypothesis has score −∞.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,6 +27,7 @@ from torch import Tensor
 from nmt.data.tokenizer import BEGIN, END
 from nmt.decoding.rules import Prefixes, Rules, Written
 from nmt.decoding.search import Hypothesis, Model, SearchSettings, started
+from nmt.errors import CheckpointError
 
 
 @dataclass
@@ -101,6 +103,11 @@ def beam_search(
         written, origin_BK = _continued(live, gains_NV, settings.diversity_penalty)
         live = _collected([searches[sentence] for sentence in alive], written, settings)
         top = live.scores_BK.amax(dim=1).tolist()
+        if any(map(math.isnan, top)):
+            raise CheckpointError(
+                "the model's probabilities are no numbers: its weights are damaged, or overflow in this precision; "
+                "take another run, or decoding.precision float32"
+            )
         keep = [row for row, sentence in enumerate(alive) if not searches[sentence].decided(top[row], wanted, settings)]
         keep_B = torch.tensor(keep, dtype=torch.long, device=device)
         rows_N = (keep_B.unsqueeze(1) * beam + origin_BK[keep_B]).flatten()

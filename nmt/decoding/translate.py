@@ -7,6 +7,7 @@ from itertools import islice
 
 import torch
 
+from nmt.characters import is_blank
 from nmt.data.batching import Example, inference_groups
 from nmt.data.documents import SentencesBefore, context_pieces, sentences_before
 from nmt.data.tokenizer import Pieces, Tokenizer
@@ -130,7 +131,9 @@ class Translator:
             before = sentences_before(lines, self.context)
         before = before or [()] * len(lines)
         sources = [self.source.encode(line) for line in lines]
-        starts = [" ".join(prefix.split()) for prefix in prefixes] if prefixes is not None else [""] * len(lines)
+        starts = [""] * len(lines)
+        if prefixes is not None:
+            starts = ["" if is_blank(prefix) else " ".join(prefix.split()) for prefix in prefixes]
         parts = [
             part
             for index, source in enumerate(sources)

@@ -7,6 +7,7 @@ across papers (Post 2018, "A call for clarity in reporting BLEU scores").
 import bisect
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # sacreBLEU is imported inside the functions: it takes as long to load as all else that a quick command needs.
 
+_MOST_SAMPLED = 20_000
+"""Lines; sacreBLEU holds the counts of all resamples at once, 72 KB a line for chrF."""
 _WITHOUT_SPACES = frozenset({"ja", "ko", "th", "lo", "km", "my"})
 
 
@@ -28,7 +31,8 @@ class Score:
     """A score of a whole test set, on a scale of 0 to 100 (TER: 0 and above).
 
     `signature` is sacreBLEU's and names all that the value depends on; `interval` is half the width of the 95 %
-    interval by bootstrap resampling of sentences (Koehn 2004), None where none was asked for.
+    interval by bootstrap resampling of sentences (Koehn 2004), None where none was asked for, or the text
+    is too long for it (20,000 lines).
     """
 
     name: str
@@ -212,6 +216,9 @@ def _score(
     seed: int,
 ) -> Score:
     check_lines(hypotheses, references, "hypotheses")
+    if samples > 1 and len(references) > _MOST_SAMPLED:
+        warnings.warn(f"no interval above {_MOST_SAMPLED:,} lines: its samples would not fit into memory", stacklevel=2)
+        samples = 1
     metric = make_metric()
     with sacrebleu_seed(seed):
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 
 from nmt.alignment.export import SentenceAlignment
@@ -10,10 +11,10 @@ from nmt.alignment.units import Units, units_of
 from nmt.data.batching import Example
 from nmt.data.tokenizer import Pieces
 from nmt.decoding.forced import Forced
-from nmt.decoding.parts import joined_maps, pairs_of
+from nmt.decoding.parts import pairs_of
 from nmt.decoding.translate import Translation
 from nmt.errors import ConfigError, DataError
-from nmt.experiment.maps import AT_ONCE, Looked, Map, Maps, choose_maps, gather, sentence_maps
+from nmt.experiment.maps import AT_ONCE, Looked, Map, Maps, choose_maps, gather, map_between_pieces, sentence_maps
 from nmt.experiment.run import Run
 
 
@@ -143,8 +144,8 @@ def forced_maps(
     for index, parts in enumerate(forced_parts(run, sources, targets, before)):
         read = run.source.encode(sources[index])
         columns = units_of(sources[index], read.texts, read.spans, unit)
-        layers = [joined_maps(layer) for layer in zip(*(part.weights for part in parts), strict=True)]
-        yield sentence_maps(layers, maps, columns, targets[index].units(unit), index)
+        weights = partial(map_between_pieces, [part.weights for part in parts])
+        yield sentence_maps(weights, maps, columns, targets[index].units(unit), index)
 
 
 def forced_parts(

@@ -47,10 +47,10 @@ def average_run(
             f"{target}: there is a run already; replace it (--overwrite), or name another folder with --output"
         )
     source, other = run.tokenizers(config.tokenizer.type, config.tokenizer.shared)
+    steps = [int(file.stem) for file in files]
     folder = create_run(target, overwrite=overwrite)
     folder.write_config(config)
     folder.write_tokenizers(source, other, config.tokenizer.shared)
-    steps = [int(file.stem) for file in files]
     write_tensors(folder.weights_file, weights, {"step": steps[-1]})
     folder.update_meta(
         averaged={"run": str(run.path.resolve()), "steps": steps},

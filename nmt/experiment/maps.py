@@ -1,6 +1,6 @@
 """Which of the maps of a model's attention are looked at, by number and by name; and what they are between words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from nmt.alignment.export import SentenceAlignment
 from nmt.alignment.links import argmax_links
 from nmt.alignment.matrix import AlignmentMatrix, LayerChoice, MapChoice, check_map, reduce_heads
 from nmt.alignment.units import Units, pool_units
+from nmt.decoding.parts import joined_maps
 from nmt.errors import DataError
 
 AT_ONCE = 512
@@ -88,15 +89,23 @@ def check_layer(layer: int, layers: int, *, of: str) -> None:
 
 
 def sentence_maps(
-    weights: Sequence[NDArray[np.float32]], maps: Mapping[str, Map], source: Units, target: Units, index: int
+    weights: Callable[[Map], NDArray[np.floating]], maps: Mapping[str, Map], source: Units, target: Units, index: int
 ) -> dict[str, SentenceAlignment]:
-    """A sentence's maps between units, by their names; `weights` has an array [H, T, S] for each layer."""
+    """A sentence's maps between units, by their names; `weights` gives a map between pieces, [T, S]."""
     found = {}
     for name, one in maps.items():
-        pooled = pool_units(reduce_heads(weights[one.layer], one.number), source, target)
+        pooled = pool_units(weights(one), source, target)
         matrix = AlignmentMatrix(source.labels, target.labels, pooled)
         found[name] = SentenceAlignment(matrix, argmax_links(matrix.weights), index)
     return found
+
+
+def map_between_pieces(parts: Sequence[Sequence[NDArray[np.float32]]], one: Map) -> NDArray[np.floating]:
+    """One map of a line, [T, S], from those of its parts, which have an array [H, T, S] for each layer.
+
+    The others are not put together: of a long line with many heads they do not fit into memory.
+    """
+    return joined_maps([reduce_heads(layers[one.layer], one.number) for layers in parts])
 
 
 def gather(maps: Maps, sentences: Iterable[Mapping[str, SentenceAlignment]]) -> Looked:

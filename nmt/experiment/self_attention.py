@@ -1,12 +1,23 @@
 """Where did each source word look while the source was read? The maps of an encoder's self-attention."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from nmt.alignment.export import SentenceAlignment
 from nmt.alignment.matrix import LayerChoice, MapChoice
 from nmt.alignment.units import units_of
 from nmt.errors import ConfigError, DataError
-from nmt.experiment.maps import AT_ONCE, Looked, Map, Maps, check_layer, choose_maps, gather, sentence_maps
+from nmt.experiment.maps import (
+    AT_ONCE,
+    Looked,
+    Map,
+    Maps,
+    check_layer,
+    choose_maps,
+    gather,
+    map_between_pieces,
+    sentence_maps,
+)
 from nmt.experiment.run import Run
 
 
@@ -51,4 +62,4 @@ def _read_maps(
         read = run.read([one.numbers for one in pieces[start : start + AT_ONCE]])
         for index, weights in enumerate(read, start=start):
             units = units_of(sources[index], pieces[index].texts, pieces[index].spans, unit)
-            yield sentence_maps(weights, maps, units, units, index)
+            yield sentence_maps(partial(map_between_pieces, [weights]), maps, units, units, index)

@@ -148,9 +148,11 @@ def write_held_out(texts: Texts, folder: Path, config: Config) -> None:
     for name in texts.held_out:
         text = texts.valid if name == "valid" else texts.test
         assert text is not None
-        languages = (config.data.source_language, config.data.target_language)
-        for language, lines in zip(languages, (text.source, text.target), strict=True):
-            write_text(folder / f"{name}.{language}", "".join(f"{line}\n" for line in lines))
+        ends = [config.data.source_language, config.data.target_language]
+        if ends[0] == ends[1]:  # as in simplification
+            ends = [f"source.{ends[0]}", f"target.{ends[1]}"]
+        for end, lines in zip(ends, (text.source, text.target), strict=True):
+            write_text(folder / f"{name}.{end}", "".join(f"{line}\n" for line in lines))
 
 
 def read_gold(

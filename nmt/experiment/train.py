@@ -1,8 +1,8 @@
 """From a config to a trained, tested run folder."""
 
-import math
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,23 +10,22 @@ from typing import Any
 
 import torch
 
-from nmt.checkpoint import RunFolder, check_free, create_run, read_tensors, write_tensors
-from nmt.config.load import differences
+from nmt.checkpoint import RunFolder, check_free, create_run, hold, read_tensors, write_tensors
+from nmt.config.load import differences, paths_of
 from nmt.config.schema import Config
-from nmt.data.batching import Example, TrainingBatches, inference_groups, make_batch
+from nmt.data.batching import Example, TrainingBatches
 from nmt.data.tokenizer import Tokenizer
-from nmt.errors import CheckpointError, TrainingError
-from nmt.evaluation.bleu import bleu, chrf, tokenizer_for
+from nmt.errors import CheckpointError, ConfigError, TrainingError
 from nmt.experiment.final import final_scores
 from nmt.experiment.guided import guide_of
 from nmt.experiment.interrupt import stop_on_interrupt
 from nmt.experiment.run import Run, model_of
-from nmt.experiment.texts import Texts, examples_of, learn_tokenizers, read_texts, training_examples, write_held_out
+from nmt.experiment.texts import Texts, learn_tokenizers, read_texts, training_examples, write_held_out
+from nmt.experiment.validation import validator
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runtime import choose_device, environment, precision, prepare_process, threads
 from nmt.training.logging import TrainingLog, forget_after
 from nmt.training.loop import Failed, Finished, Limits, Logged, Plan, Progress, Validated, train
-from nmt.training.loss import TokenScores, token_scores
 from nmt.training.optim import Schedule, make_optimizer
 from nmt.training.state import capture, load_parameters, parameters, restore
 
@@ -36,7 +35,8 @@ LIMITS = (
     "training.max_minutes",
     "training.early_stopping.patience",
 )
-"""The keys that a resumed run may change."""
+"""The keys that a resumed run may change, and where its texts lie: what is in them is compared."""
+_PATHS = re.compile(r"data\.(train|valid|test)\.(source|target|documents|alignment)|training\.guided_alignment\.links")
 
 SIGNS = {"bleu": 1, "chrf": 1, "accuracy": 1, "loss": -1, "perplexity": -1}
 """Which way each validation score is better."""
@@ -60,20 +60,33 @@ def start_training(config: Config, path: Path, *, overwrite: bool = False, devic
     """
     chosen = choose_device(device)
     check_free(path, overwrite=overwrite)
+    _check_texts_apart(config, path)
     texts = read_texts(config)
     print(f"learning {config.tokenizer.vocabulary_size:,} {config.tokenizer.type} pieces", file=sys.stderr)
     source, target, notes = learn_tokenizers(config, texts.train)
     examples = training_examples(config, texts.train, source, target)
-    folder = create_run(path, overwrite=overwrite)
-    folder.write_config(config)
-    folder.write_tokenizers(source, target, config.tokenizer.shared)
-    write_held_out(texts, folder.path / "held_out", config)
-    folder.update_meta(started=_now(), texts=texts.digest())
-    return _Training(config, folder, texts, (source, target), examples, chosen).run(notes, resume=False)
+    # Built before anything is replaced: a package may be missing for it, or memory.
+    training = _Training(config, RunFolder(path), texts, (source, target), examples, chosen)
+    with hold(path):
+        folder = create_run(path, overwrite=overwrite)
+        folder.write_config(config)
+        folder.write_tokenizers(source, target, config.tokenizer.shared)
+        write_held_out(texts, folder.path / "held_out", config)
+        folder.update_meta(started=_now(), texts=texts.digest())
+        return training.run(notes, resume=False)
+
+
+def _check_texts_apart(config: Config, path: Path) -> None:
+    """Raise ConfigError where a text lies in the run folder, which a new run empties."""
+    for key, file in paths_of(config).items():
+        if file.resolve().is_relative_to(path.resolve()):
+            raise ConfigError(
+                f"{key}: {file} lies in the run folder {path}, which a new run empties; move it out first"
+            )
 
 
 def resume_training(config: Config | None, path: Path, *, changes: Sequence[str] = (), device: str = "auto") -> Trained:
-    """Go on with a run exactly where it stopped; `config` may differ from the stored one in its limits.
+    """Go on with a run exactly where it stopped; `config` may differ in its limits, and in where the texts lie now.
 
     Without `config`, the stored one is taken, with `changes` (`a.b=c`) to it. Raises CheckpointError where there is
     nothing to go on with, or where the configs differ in more.
@@ -87,13 +100,15 @@ def resume_training(config: Config | None, path: Path, *, changes: Sequence[str]
     if config is None and changes:
         config = folder.config(changes)
     if config is not None:
-        changed = [key for key in differences(stored, config) if key not in LIMITS]
+        changed = [key for key in differences(stored, config) if key not in LIMITS and not _PATHS.fullmatch(key)]
         if changed:
             raise CheckpointError(
                 f"{path}: the config differs from the run's in {', '.join(changed)}; --resume may change the limits of "
-                f"training alone ({', '.join(LIMITS)}): take those changes back, or train a new run"
+                f"training ({', '.join(LIMITS)}) and the paths of the same texts alone: take those changes back, or "
+                f"train a new run"
             )
-    if meta.get("finished") and (config is None or config == stored):
+    limits = config is not None and any(key in LIMITS for key in differences(stored, config))
+    if meta.get("finished") and not limits:
         raise CheckpointError(
             f"{path}: this run has finished ({meta.get('ended')}); to train on, raise a limit, for example --set "
             f"training.max_steps=N"
@@ -107,11 +122,12 @@ def resume_training(config: Config | None, path: Path, *, changes: Sequence[str]
             f"them back, or train a new run"
         )
     examples = training_examples(config, texts.train, source, target)
-    folder.write_config(config)
     notes = []
-    if differences(stored, config):
+    if limits:
         notes = ["the limits have changed: a schedule that ends with the training follows the new ones from here on"]
-    return _Training(config, folder, texts, (source, target), examples, chosen).run(notes, resume=True)
+    training = _Training(config, folder, texts, (source, target), examples, chosen)
+    with hold(path):
+        return training.run(notes, resume=True)
 
 
 class _Training:
@@ -140,6 +156,8 @@ class _Training:
 
     def run(self, notes: list[str], *, resume: bool) -> Trained:
         progress = self._restored() if resume else Progress()
+        self.folder.write_config(self.config)  # of a resumed run only now: what cannot go on stays as it was
+        self.folder.remove_leftovers()
         forget_after(self.folder.metrics_file, progress.step)
         # Until it has been tested anew, the run is not finished, whatever it was before.
         stale = dict.fromkeys(("finished", "ended", "scores", "alignment"))
@@ -201,7 +219,7 @@ class _Training:
             f"{len(self.examples):,} training pairs ({left_out:,} left out, longer than {longest} pieces), "
             f"{len(batches.epoch(0)):,} batches, {100 * batches.padding_share():.1f} % padding"
         )
-        validate = self._validator(log)
+        validate = validator(self._opened(), self.texts.valid, log.status)
         with stop_on_interrupt(log.line) as interrupted, log.progress():
             events = train(
                 self.model,
@@ -255,36 +273,6 @@ class _Training:
 
     def _opened(self) -> Run:
         return Run(self.folder, self.config, self.model, self.source, self.target, self.device)
-
-    def _validator(self, log: TrainingLog) -> Callable[[], Mapping[str, float]]:
-        """Loss by forced passes, BLEU and chrF of greedy translations."""
-        valid, language = self.texts.valid, self.config.data.target_language
-        examples = [e for e in examples_of(self.config, valid, self.source, self.target) if e.target]
-        groups = inference_groups(examples, self.config.decoding.batch_size)
-
-        def validate() -> Mapping[str, float]:
-            log.status("validating")
-            self.model.eval()
-            total = TokenScores(0.0, 0, 0)
-            with torch.inference_mode():
-                for indices in groups:
-                    batch = make_batch([examples[index] for index in indices]).to(self.device)
-                    sides = (batch.source_BS, batch.source_mask_BS, batch.previous_BT, batch.context_BKS)
-                    decoded = self.model(*sides, need_weights=False)
-                    readout, weight, bias = decoded.readout_BTR, self.model.output, self.model.output_bias
-                    total += token_scores(readout, batch.target_BT, batch.target_mask_BT, weight, bias)
-            loss = total.negative_log_likelihood / total.tokens
-            translator = self._opened().translator({"beam": 1, "beam_groups": 1, "coverage_penalty": 0.0})
-            texts = [found.texts[0] for found in translator.translate(valid.source, before=valid.before)]
-            return {
-                "loss": loss,
-                "perplexity": math.exp(min(loss, 700.0)),
-                "accuracy": total.correct / total.tokens,
-                "bleu": bleu(texts, valid.target, tokenize=tokenizer_for(language)).value,
-                "chrf": chrf(texts, valid.target).value,
-            }
-
-        return validate
 
     def _test(self, log: TrainingLog) -> Mapping[str, Any]:
         """What the best weights align by, and their scores and alignments on the test text."""

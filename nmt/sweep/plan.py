@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config.dialect import parse_yaml
-from nmt.config.load import in_lines, read_yaml_text, set_key, validate, with_absolute_paths
+from nmt.config.load import in_lines, paths_of, read_yaml_text, set_key, validate, with_absolute_paths
 from nmt.config.messages import Problem
 from nmt.config.schema import Config
 from nmt.config.sweep import SweepSection
@@ -209,13 +209,7 @@ class _Check:
 
 
 def _missing_files(config: Config) -> list[Problem]:
-    data, guided = config.data.model_dump(exclude_none=True), config.training.guided_alignment
-    files: dict[str, Path] = {
-        f"data.{part}.{side}": file for part in ("train", "valid", "test") for side, file in data.get(part, {}).items()
-    }
-    if guided is not None:
-        files["training.guided_alignment.links"] = guided.links
-    return [Problem(key, f"{file}: no such file") for key, file in files.items() if not file.exists()]
+    return [Problem(key, f"{file}: no such file") for key, file in paths_of(config).items() if not file.exists()]
 
 
 def _missing_packages(config: Config) -> list[Problem]:

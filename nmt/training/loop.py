@@ -14,6 +14,7 @@ import torch
 from nmt.data.batching import Batch, Position, TrainingBatches
 from nmt.errors import TrainingError
 from nmt.model.seq2seq import Seq2Seq
+from nmt.runtime import is_out_of_memory, random_state, set_random_state
 from nmt.training.optim import Moment, Schedule, learning_rate, set_rate
 from nmt.training.update import Guide, Update, UpdateSettings, update
 
@@ -126,7 +127,8 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """An update that was not made, as loss or gradient is no number; the state is the one before. An error follows."""
+    """An update that was not made: loss or gradient is no number, or memory is short. The state is the one before, and
+    an error follows."""
 
     progress: Progress
     reason: str
@@ -148,10 +150,9 @@ def train(
 ) -> Iterator[Event]:
     """Train from `progress` on until a limit, impatience or an interruption.
 
-    Raises TrainingError, before the update, where loss or gradient is not a finite number.
+    Raises TrainingError, before the update, where loss or gradient is not a finite number, or memory does not suffice.
     """
-    meter, settings = _Meter(progress.seconds), plan.updates
-    reason, stopped = _reason(plan, progress), False
+    meter, settings, reason, stopped = _Meter(progress.seconds), plan.updates, _reason(plan, progress), False
     for batch, after, per_epoch in batches.from_position(progress.position):
         if reason is not None:
             break
@@ -159,11 +160,10 @@ def train(
         used = plan.limits.used(progress.step + 1, progress.epochs, progress.seconds)
         rate = learning_rate(plan.schedule, Moment(progress.step + 1, used, progress.reduction))
         set_rate(optimizer, rate)
-        made = update(model, optimizer, batch.to(device), settings, baseline=progress.baseline)
-        if not made.finite:
-            advice = _advice(progress.step + 1, made.loss, rate)
-            yield Failed(progress, advice)
-            raise TrainingError(advice)
+        made = _update(model, optimizer, batch.to(device), settings, progress, rate)
+        if isinstance(made, str):
+            yield Failed(progress, made)
+            raise TrainingError(made)
         progress = replace(
             progress,
             step=progress.step + 1,
@@ -184,7 +184,36 @@ def train(
         event = _validation(progress, plan, validate(), meter)
         progress = event.progress
         yield event
+        stopped = interrupted()  # while it was validated: the test is left to --resume
+        reason = "interrupted" if stopped else reason
     yield Finished(progress, reason or "no batches", stopped)
+
+
+def _update(
+    model: Seq2Seq,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    settings: UpdateSettings,
+    progress: Progress,
+    rate: float,
+) -> Update | str:
+    """The update, or why there is none: then all is as it was before, the random generators, too."""
+    before, step = random_state(), progress.step + 1
+    try:
+        made = update(model, optimizer, batch, settings, baseline=progress.baseline)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        set_random_state(before)
+        sentences, longest = batch.source_BS.shape[0], (batch.source_BS.shape[1], batch.previous_BT.shape[1])
+        return (
+            f"step {step}: there is not enough memory for a batch of {sentences} sentences of {longest[0]} and "
+            f"{longest[1]} pieces; train a new run with a lower training.batch_tokens, or a smaller model"
+        )
+    if made.finite:
+        return made
+    set_random_state(before)
+    return _advice(step, made.loss, rate)
 
 
 def _validation(progress: Progress, plan: Plan, scores: Mapping[str, float], meter: "_Meter") -> Validated:

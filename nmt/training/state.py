@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from nmt.data.batching import Position
 from nmt.errors import CheckpointError
+from nmt.runtime import random_state, set_random_state
 from nmt.training.loop import Progress
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
@@ -44,10 +45,7 @@ def capture(
         for moment in _MOMENTS:
             if parameter in optimizer.state:
                 tensors[f"optimizer.{moment}.{name}"] = optimizer.state[parameter][moment]
-    tensors["random.cpu"] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        tensors["random.cuda"] = torch.cuda.get_rng_state()
-    return tensors, asdict(progress)
+    return tensors | random_state(), asdict(progress)
 
 
 def restore(
@@ -65,7 +63,5 @@ def restore(
             moments = {moment: tensors[f"optimizer.{moment}.{name}"] for moment in _MOMENTS}
             # The step count stays where Adam's fused form wants it: with the parameter.
             optimizer.state[parameter] = {key: tensor.to(parameter.device) for key, tensor in moments.items()}
-    torch.set_rng_state(tensors["random.cpu"])
-    if torch.cuda.is_available() and "random.cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random.cuda"])
+    set_random_state(tensors)
     return Progress(**{**values, "position": Position(**values["position"])})

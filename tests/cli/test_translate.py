@@ -130,7 +130,6 @@ def test_a_terminal_is_shown_alignments(run: Path, blind: Path, monkeypatch: pyt
     assert drawn[1].split() == TEXT.split("\n")[0].split()  # the source, across
     assert [line.split()[0] for line in drawn[2 : 2 + len(texts[0].split())]] == texts[0].split()
     assert [line for line in drawn if line in texts] == [texts[0], "", texts[2], ""]
-    assert done("translate", "--run", blind, "--draw", stdin="a house\n").count("\n") == 1
     best = ("translate", "--run", run, "--beam", 3, "--nbest", 3)
     first, *several = done(*best, stdin="the cat sees\n").split("\n")[:3]
     below = done(*best, "--draw", stdin="the cat sees\n").split("\n")
@@ -141,6 +140,7 @@ def test_a_terminal_is_shown_alignments(run: Path, blind: Path, monkeypatch: pyt
         assert [line.split()[0] for line in below[row + 2 : row + 2 + len(text.split())]] == text.split()
     # What a terminal shows; a file and a pipe have a line for each line.
     monkeypatch.setattr(cli_translate, "_on_terminal", lambda: True)
+    assert done("translate", "--run", blind, stdin="a house\n").count("\n") == 1
     assert done("translate", "--run", run, stdin=TEXT).split("\n") == drawn
     assert done("translate", "--run", run, "--no-draw", stdin=TEXT) == plain
     done("translate", "--run", run, "--output", "out", stdin=TEXT)
@@ -253,6 +253,12 @@ def test_prefixes_are_the_first_words(run: Path) -> None:
         "translate", "--run", run, "--prefix", wrong, "--input", source
     )
     assert "starts has 3 lines" in nmt("translate", "--run", run, "--prefix", starts, stdin="a\n")[2]
+
+
+def test_a_prefix_of_what_cannot_be_seen_is_none(run: Path) -> None:
+    texts = write("in.en", "I see the dog .", "I see the cat .")
+    given = ("translate", "--run", run, "--input", texts)
+    assert done(*given, "--prefix", write("prefix.de", "\u200b", "\ufeff \u00a0")) == done(*given)
 
 
 def test_samples_depend_on_the_seed_and_the_line_alone(run: Path, corpus: Any) -> None:

@@ -69,6 +69,28 @@ def test_the_lowest_rate_is_below_the_highest() -> None:
         Config.model_validate(minimal(training={"max_steps": 1, "learning_rate": 1e-4, "min_learning_rate": 1e-4}))
 
 
+def test_what_a_schedule_does_not_look_at_is_refused() -> None:
+    for given, what in (
+        ({"schedule": "constant", "min_learning_rate": 1e-5}, "min_learning_rate: schedule constant has none"),
+        ({"schedule": "cosine", "plateau": {"factor": 0.3}}, "plateau: schedule cosine does not look at it"),
+    ):
+        with pytest.raises(ValidationError, match=what):
+            Config.model_validate(minimal(training={"max_steps": 1, **given}))
+    for given in (
+        {"schedule": "cosine", "min_learning_rate": 1e-5},
+        {"schedule": "plateau", "plateau": {"factor": 0.3}},
+    ):
+        Config.model_validate(minimal(training={"max_steps": 1, **given}))
+
+
+@pytest.mark.parametrize("code", ["../up", "a/b", "", "zh Hans"])
+def test_a_language_is_a_code(code: str) -> None:
+    files = {"source": "a.en", "target": "a.de"}
+    data = {"source_language": code, "target_language": "de", "train": files, "valid": files}
+    with pytest.raises(ValidationError):
+        Config.model_validate(minimal(data=data))
+
+
 @pytest.mark.parametrize("name", ["../up", "a/b", "", ".hidden", "a b"])
 def test_a_name_is_a_plain_folder_name(name: str) -> None:
     with pytest.raises(ValidationError):

@@ -77,6 +77,9 @@ def test_what_is_no_utf8_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=rf"^{re.escape(str(path))}:3: not UTF-8 \(byte 0xfc\).*iconv") as error:
         read_lines(path)
     assert "\n" not in str(error.value)
+    path = written(tmp_path, b"\xef\xbb\xbfgood\n\xfcber\n")  # the byte-order mark counts for nothing
+    with pytest.raises(DataError, match=r":2: not UTF-8 \(byte 0xfc\)"):
+        read_lines(path)
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:

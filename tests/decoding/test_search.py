@@ -20,6 +20,7 @@ from nmt.decoding.rules import Prefixes
 from nmt.decoding.sample import Sampling, distribution, sample_search
 from nmt.decoding.search import Hypothesis, SearchSettings, length_penalty, log_probabilities
 from nmt.decoding.translate import Translator
+from nmt.errors import CheckpointError
 from nmt.model.seq2seq import Seq2Seq
 from nmt.uniform import seeds
 from tests.decoding.fakes import (
@@ -569,3 +570,12 @@ def test_a_stream_without_lines_is_empty(translator: Callable[..., Translator]) 
 def test_translating_switches_dropout_off(translator: Callable[..., Translator]) -> None:
     made = translator()
     assert not made.model.training
+
+
+def test_probabilities_that_are_no_numbers_end_the_search() -> None:
+    class Broken(Fake):
+        def logits(self, source: tuple[int, ...], prefix: tuple[int, ...]) -> Tensor:
+            return super().logits(source, prefix) * (math.nan if len(prefix) == 3 else 1.0)
+
+    with pytest.raises(CheckpointError, match="the model's probabilities are no numbers"):
+        beam_search(Broken(1), SOURCES, settings(3, 1.0, 8), CPU)

@@ -207,3 +207,11 @@ def test_buckets_refuse_texts_that_do_not_fit_and_edges_that_do_not_rise() -> No
 def test_sacrebleu_is_not_loaded_before_a_score_is_asked_for() -> None:
     code = "import sys, nmt.evaluation.bleu; sys.exit('sacrebleu' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_text_too_long_for_its_resamples_has_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bleu(HYPOTHESES, REFERENCES, interval=True).interval is not None
+    monkeypatch.setattr("nmt.evaluation.bleu._MOST_SAMPLED", len(REFERENCES) - 1)
+    with pytest.warns(UserWarning, match="no interval above"):
+        score = bleu(HYPOTHESES, REFERENCES, interval=True)
+    assert (score.interval, score.value) == (None, bleu(HYPOTHESES, REFERENCES).value)

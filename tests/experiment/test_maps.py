@@ -1,12 +1,14 @@
 """Which maps of an attention are looked at, and under which names they stand."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from nmt.alignment.matrix import LayerChoice, MapChoice
 from nmt.alignment.units import Units
 from nmt.errors import DataError
-from nmt.experiment.maps import Map, check_layer, choose_maps, gather, sentence_maps
+from nmt.experiment.maps import Map, check_layer, choose_maps, gather, map_between_pieces, sentence_maps
 
 ALL = MapChoice("head", "all")
 USUAL = Map(layer=1, number=None)
@@ -70,7 +72,8 @@ def test_each_map_is_that_of_its_layer_and_head_between_words() -> None:
     first = np.array([[[0.1, 0.2, 0.7], [0.0, 0.0, 1.0]], [[0.5, 0.1, 0.4], [0.3, 0.3, 0.4]]], dtype=np.float32)
     weights = [first, np.flip(first, axis=0)]
     maps = choose_maps(USUAL, (2, 2), "head", ALL, "all")
-    looked = gather(maps, [sentence_maps(weights, maps.named, source, target, index) for index in (0, 1)])
+    look = partial(map_between_pieces, [weights])
+    looked = gather(maps, [sentence_maps(look, maps.named, source, target, index) for index in (0, 1)])
     assert looked.rows == (("layer0.head0", "layer0.head1"), ("layer1.head0", "layer1.head1"))
     found = {name: [one.matrix.weights.item() for one in alignments] for name, alignments in looked.each.items()}
     expected = {"layer0.head0": 0.3, "layer0.head1": 0.6, "layer1.head0": 0.6, "layer1.head1": 0.3}

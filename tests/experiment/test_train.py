@@ -121,11 +121,11 @@ def test_the_best_weights_are_kept_and_tested(
     seen: dict[int, dict[str, torch.Tensor]] = {}
     tested = []
 
-    def validator(self: Any, log: Any) -> Callable[[], dict[str, float]]:
+    def validator(run: Any, text: Any, tell: Any) -> Callable[[], dict[str, float]]:
         rest = iter(given)
 
         def validate() -> dict[str, float]:
-            seen[2 * len(seen) + 2] = {name: one.clone() for name, one in self.model.state_dict().items()}
+            seen[2 * len(seen) + 2] = {name: one.clone() for name, one in run.model.state_dict().items()}
             return next(rest)
 
         return validate
@@ -134,7 +134,7 @@ def test_the_best_weights_are_kept_and_tested(
         tested.append({name: one.clone() for name, one in run.model.state_dict().items()})
         return {}
 
-    monkeypatch.setattr(experiment._Training, "_validator", validator)
+    monkeypatch.setattr(experiment, "validator", validator)
     monkeypatch.setattr(experiment, "final_scores", final)
     config = tiny_config(
         "training.max_steps=10", "training.validate_every=2", f"training.early_stopping.metric={metric}"
