@@ -26,7 +26,8 @@ _BOUNDS = {
     "less_than_equal": ("le", "must be at most"),
 }
 _PATTERNS = {
-    r"^[A-Za-z0-9][A-Za-z0-9._-]*$": "may hold letters, digits, '.', '_' and '-', and begins with a letter or digit"
+    r"^[A-Za-z0-9][A-Za-z0-9._-]*$": "may hold letters, digits, '.', '_' and '-', and begins with a letter or digit",
+    r"^[A-Za-z0-9_-]+$": "is no code of a language: letters, digits, '_' and '-' alone, such as en",
 }
 
 

@@ -131,7 +131,7 @@ def without_package(monkeypatch: pytest.MonkeyPatch) -> None:
 @every_sparse
 def test_a_missing_package_is_one_line_that_says_what_to_install(name: str) -> None:
     for call in (lambda: find_normalizer(name), lambda: NORMALIZERS[name](*batch(1.0))):
-        with pytest.raises(ConfigError, match=r'pip install "nmt\[entmax\]"') as caught:
+        with pytest.raises(ConfigError, match="pip install entmax, or take softmax") as caught:
             call()
         assert "\n" not in str(caught.value)
     project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8"))

@@ -156,13 +156,14 @@ ATTENTIONS = st.one_of(
         optional={"input_feeding": st.booleans(), "max_source_positions": st.integers(1, 999)},
     ),
 )
+CODES = st.from_regex(r"[A-Za-z0-9_-]+", fullmatch=True)
 PATHS = st.text(min_size=1).filter(lambda text: "\0" not in text)
 PAIRS = st.fixed_dictionaries({"source": PATHS, "target": PATHS})
 DATA: dict[str, Any] = {
     "name": st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z"),
     "seed": st.integers(0, 2**63 - 1),
     "data": st.fixed_dictionaries(
-        {"source_language": st.text(), "target_language": st.text(), "train": PAIRS, "valid": PAIRS},
+        {"source_language": CODES, "target_language": CODES, "train": PAIRS, "valid": PAIRS},
         optional={"test": st.none() | PAIRS},
     ),
     "model": st.fixed_dictionaries({"attention": ATTENTIONS}, optional={"dropout": numbers(0, 1, exclude_max=True)}),
@@ -369,6 +370,7 @@ def test_messages(path: str, value: object, expected: str) -> None:
 
 def test_every_pattern_of_the_schema_is_put_into_words() -> None:
     assert "does not match" not in message_of("name", "!")
+    assert "does not match" not in message_of("data.target_language", "!")
 
 
 def test_a_whole_bound_is_told_to_the_last_digit() -> None:
