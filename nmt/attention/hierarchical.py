@@ -46,12 +46,8 @@ class SentenceGru(nn.Module):
         """[B, T, K, D], of which the real sentences come first."""
         steps, most = sentences_BTKD.shape[1:3]
         lengths_N = mask_BK.sum(dim=1).clamp(min=1).repeat_interleave(steps).cpu()
-        packed = nn.utils.rnn.pack_padded_sequence(
-            sentences_BTKD.flatten(0, 1).to(self.gru.weight_ih_l0.dtype),
-            lengths_N,
-            batch_first=True,
-            enforce_sorted=False,
-        )
+        sentences_NKD = sentences_BTKD.flatten(0, 1).to(next(self.gru.parameters()).dtype)
+        packed = nn.utils.rnn.pack_padded_sequence(sentences_NKD, lengths_N, batch_first=True, enforce_sorted=False)
         with torch.autocast(sentences_BTKD.device.type, enabled=False):  # cuDNN's would take float16 for it, unscaled
             states, _ = self.gru(packed)
         read_NKD, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=most)
