@@ -24,3 +24,9 @@ class CheckpointError(NmtError):
 
 class TrainingError(NmtError):
     """A training that cannot go on, such as one whose loss is no longer a number."""
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether something failed for want of memory, the GPU's or the machine's; by names, as torch is not loaded."""
+    names = ("MemoryError", "OutOfMemoryError", "_ArrayMemoryError")
+    return type(error).__name__ in names or "DefaultCPUAllocator" in str(error)

@@ -60,11 +60,6 @@ def set_random_state(state: Mapping[str, torch.Tensor]) -> None:
         torch.cuda.set_rng_state(state["random.cuda"])
 
 
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether a computation failed for want of memory, the GPU's or the machine's."""
-    return isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
-
-
 def threads() -> str:
     """How many threads compute, for people: `1 thread`, `2 threads`."""
     count = torch.get_num_threads()

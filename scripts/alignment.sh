@@ -12,16 +12,7 @@ runs=runs/alignment
 mkdir -p "$runs"
 
 train() {
-  local run=$runs/$1 how
-  shift
-  if [ -f "$run/test.scores.json" ]; then
-    echo "$run: finished before"
-    return
-  fi
-  how=(--overwrite "$@")
-  if [ -f "$run/last/state.safetensors" ]; then how=(--resume); fi
-  echo "$run: training, see $run/train.log"
-  .venv/bin/nmt train "${how[@]}" --run "$run" > "$run.out" 2>&1 || { tail -n 1 "$run.out" >&2; return 1; }
+  bash scripts/train_once.sh "$runs/$1" "${@:2}"
 }
 
 # A run of a sweep: of this machine, or from the config that is kept with the small results.

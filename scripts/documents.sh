@@ -9,16 +9,7 @@ runs=runs/documents_compared
 mkdir -p "$runs"
 
 train() {
-  local run=$runs/$1 how
-  shift
-  if [ -f "$run/test.scores.json" ]; then
-    echo "$run: finished before"
-    return
-  fi
-  how=(--config configs/documents.yaml --overwrite "$@")
-  if [ -f "$run/last/state.safetensors" ]; then how=(--resume); fi
-  echo "$run: training, see $run/train.log"
-  .venv/bin/nmt train "${how[@]}" --run "$run" > "$run.out" 2>&1 || { tail -n 1 "$run.out" >&2; return 1; }
+  bash scripts/train_once.sh "$runs/$1" --config configs/documents.yaml "${@:2}"
 }
 
 train without --set data.document_context=0 --set model.context=null

@@ -27,7 +27,7 @@ from nmt.cli.score import score
 from nmt.cli.sweep import sweep
 from nmt.cli.train import train
 from nmt.cli.translate import translate
-from nmt.errors import NmtError
+from nmt.errors import NmtError, is_out_of_memory
 from nmt.files import WriteError
 
 _INTERRUPTED = 130
@@ -68,18 +68,12 @@ class _Program(TyperGroup):
                 raise
             raise typer.Exit(_give_up_output(error)) from None
         except (MemoryError, RuntimeError) as error:
-            if not _is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             _complain(
                 "there is not enough memory: lower --batch-size or --beam, split long lines, or take a smaller model"
             )
             raise typer.Exit(2) from None
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """As `nmt.runtime` has it, without torch."""
-    names = ("MemoryError", "OutOfMemoryError", "_ArrayMemoryError")
-    return type(error).__name__ in names or "DefaultCPUAllocator" in str(error)
 
 
 app = typer.Typer(

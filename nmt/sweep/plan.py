@@ -47,11 +47,11 @@ class Plan:
     def grid(self) -> list[PlannedRun]:
         """Every combination with every seed, in the order of the file."""
         each = [(choices, seed) for choices in _combinations(self.axes) for seed in self.seeds_of(choices)]
-        names = [self._name(choices, seed) for choices, seed in each]
-        for place, name in enumerate(names):
-            if names.count(name) > 1:  # a-b with c, and a with b-c
-                names[place] = f"{name}-{place}"
-        return [self.run(name, choices, seed) for name, (choices, seed) in zip(names, each, strict=True)]
+        names: dict[str, int] = {}
+        for place, (choices, seed) in enumerate(each):
+            name = self._name(choices, seed)
+            names[f"{name}-{place}" if name in names else name] = place  # a-b with c has the name of a with b-c
+        return [self.run(name, *each[place]) for name, place in names.items()]
 
     def run(self, name: str, choices: Sequence[Choice], seed: int) -> PlannedRun:
         """The run of one combination. Raises ConfigError where it is none (in a search: between a range's ends)."""

@@ -18,16 +18,15 @@ def open_sweep(plan: Plan, path: Path, *, resume: bool, jobs: int = 1, device: s
     folder = SweepFolder(path)
     if resume or (plan.section.storage is not None and folder.exists()):
         _check_same(plan, folder)
+        if not folder.database.exists():  # which remembers its plan
+            _check_runs(plan, folder)
     if resume:
         if plan.section.search.sampler != "grid" and plan.section.storage is None and not folder.database.exists():
             raise CheckpointError(f"{folder.database}: is missing; a search cannot go on without its state")
-        if plan.section.storage is None and not folder.database.exists():
-            _check_runs(plan, folder)  # before there is a database, which would remember this plan
     elif plan.section.storage is None or not folder.exists():
         folder.check_free()
     # Without a description it was just being begun, here or elsewhere.
     study = Study(plan, folder, join=resume or plan.section.storage is not None or not folder.exists())
-    _check_runs(plan, folder)
     if resume:
         study.retry_failed()
     if not folder.exists():

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from nmt.data.batching import Batch, Position, TrainingBatches
-from nmt.errors import TrainingError
+from nmt.errors import TrainingError, is_out_of_memory
 from nmt.model.seq2seq import Seq2Seq
-from nmt.runtime import is_out_of_memory, random_state, set_random_state
+from nmt.runtime import random_state, set_random_state
 from nmt.training.optim import Moment, Schedule, learning_rate, set_rate
 from nmt.training.update import Guide, Update, UpdateSettings, update
 
@@ -205,10 +205,10 @@ def _update(
         if not is_out_of_memory(error):
             raise
         set_random_state(before)
-        sentences, longest = batch.source_BS.shape[0], (batch.source_BS.shape[1], batch.previous_BT.shape[1])
+        (sentences, source), target = batch.source_BS.shape, batch.previous_BT.shape[1]
         return (
-            f"step {step}: there is not enough memory for a batch of {sentences} sentences of {longest[0]} and "
-            f"{longest[1]} pieces; train a new run with a lower training.batch_tokens, or a smaller model"
+            f"step {step}: there is not enough memory for a batch of {sentences} sentences of {source} and "
+            f"{target} pieces; train a new run with a lower training.batch_tokens, or a smaller model"
         )
     if made.finite:
         return made
